@@ -1,6 +1,6 @@
-"""`opbridge.check.check(op)`: whether an operator does what it says, in every framework; what `opbridge check` runs.
+"""`opbridge.check.check(op)`: verify in every framework that an operator works as declared, as `opbridge check` does.
 
-The frameworks are imported by the processes that the checks run in, never by the one that asks.
+The frameworks are imported by the processes that run the checks, never by the calling process.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 __all__ = ["CHECKS", "SANITIZERS", "Curve", "Reference", "Row", "Settings", "Status", "check"]
 
 Said = str | Callable[..., Any]
-"""A reference as a user writes it."""
+"""A reference as the user writes it."""
 
 
 def check(
@@ -48,12 +48,20 @@ def check(
     timeout: float = 60.0,
     on_row: Callable[[Row], None] = lambda row: None,
 ) -> list[Row]:
-    """Checks an operator, or all of a library, and returns one Row for each check in each framework.
+    """Check an operator, or all operators of a library, and return one Row for each check in each framework.
 
-    `reference` is what values are held against: a device with a kernel, "aten::name", or a function of NumPy arrays;
-    for a library, a map from operators' names to what each is held against.
-    `device` is whose kernels they are; for "cuda-twin" the operators were loaded with `device="cuda-twin"` too.
-    `checks` are names of `CHECKS`; all of them where it is not given.  `timeout` is for one input, in seconds.
+    Args:
+        frameworks: The frameworks to check in; all installed ones by default.
+        reference: What to compare values with: a device with a kernel, "aten::name", or a function of NumPy arrays.
+            For a library, a map from operator names to references.
+        checks: Names from `CHECKS`; all of them by default.
+        sanitize: Names from `SANITIZERS`; the kernels are also built and run with each of them.
+        device: The device whose kernels are checked. For "cuda-twin", load the operators with `device="cuda-twin"` too.
+        timeout: The limit for one input, in seconds.
+        on_row: Called with each row as soon as it is known.
+
+    Raises:
+        InputError: A name is unknown, a framework is not installed, or a reference cannot be found.
     """
     from opbridge.check.references import reference_of
     from opbridge.op import Op
@@ -78,7 +86,7 @@ def check(
 
     def told(row: Row) -> None:
         if row.check == INPUTS:
-            # Frameworks try the same inputs, and one sentence on what they lack is enough.
+            # All frameworks try the same inputs, so report only once what is missing.
             first = said_in.setdefault((row.operator, row.message), row.framework)
             row = row if first == row.framework else replace(row, message=f"as in {first}")
         elif row.failed and row.check in OF_MEMORY:
@@ -95,7 +103,7 @@ def check(
 
 
 def _said(reference: Said | Mapping[str, Said] | None, operators: list[Op]) -> dict[str, Said]:
-    """What each operator is held against, by its full name."""
+    """Return the reference of each operator, by its full name."""
     names = {name: item.name for item in operators for name in (item.name.partition("::")[2], item.name)}
     if isinstance(reference, Mapping):
         return {names[name]: one for name, one in reference.items() if _known("operator", names, [name])}
@@ -128,17 +136,21 @@ def _run(
             for done in [threads.submit(run, one, on_row, stop) for one in chosen]:
                 done.result()
         except BaseException:
-            stop.set()  # the processes are in groups of their own, which no Ctrl-C reaches
+            stop.set()  # the processes have their own groups, so Ctrl-C does not reach them
             raise
     for sanitizer in settings.sanitizers:
-        # One operator a process, because a report names none.
+        # Run one operator per process, because a sanitizer's report does not name the operator.
         build(jobs("numpy", ()), sanitizer)
         for job in jobs("numpy", (sanitizer,)):
             run([job], on_row, stop, sanitizer)
 
 
 def chosen_frameworks(names: Sequence[str] | None, settings: Settings) -> tuple[str, ...]:
-    """Those that were asked for, which must be here, or all that are."""
+    """Return the frameworks with these names, or all installed ones if no names are given.
+
+    Raises:
+        InputError: A framework is unknown, not installed, or has no tensors on the device.
+    """
     on_cpu = settings.tensors == "cpu"
     if not on_cpu and settings.sanitizers:
         raise InputError(

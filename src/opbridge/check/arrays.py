@@ -1,4 +1,4 @@
-"""Tensors on their way between frameworks: NumPy arrays that hold any element type, and how near two of them are."""
+"""Tensors in a form common to all frameworks: NumPy arrays for any element type, and the distance between them."""
 
 from __future__ import annotations
 
@@ -21,49 +21,53 @@ TOLERANCES: Mapping[str, float] = {
     "complex128": 1e-9,
     "complex64": 3e-5,
 }
-"""Of the largest value; two right kernels differ by the order of their sums."""
+"""The tolerated difference relative to the largest value: correct kernels may add in a different order."""
 
 
 _DIGITS = (6, 9, 12, 17)
-"""That numbers are shown with; the last tell any two of float64 apart."""
+"""The numbers of digits to try when showing numbers; the last one distinguishes any two float64 values."""
 
 
 @dataclass(frozen=True)
 class Array:
-    """Values in a type that holds them all, float64 for every float, and what their type is really."""
+    """Values in a type that can hold them all (float64 for every float), with the name of their actual type."""
 
     values: Any
     dtype: str
 
     @classmethod
     def of(cls, values: Any, dtype: str) -> Array:
-        """Values rounded to the type, as a tensor of it will hold them."""
+        """Return an array of values rounded to the type, as a tensor of that type will hold them."""
         return cls(rounded(np.asarray(values), dtype), dtype)
 
     @property
     def shape(self) -> tuple[int, ...]:
+        """The shape of the values."""
         shape: tuple[int, ...] = self.values.shape
         return shape
 
     @property
     def nbytes(self) -> int:
-        """Of a tensor of its type, whatever holds its values here."""
+        """The size in bytes of a tensor of the actual type, not of the values here."""
         bits = self.dtype.lstrip("abcdefghijklmnopqrstuvwxyz")
         return math.prod(self.shape) * int(bits or 8) // 8
 
     @property
     def is_float(self) -> bool:
+        """Whether the actual type is a real or complex float."""
         return "float" in self.dtype or "complex" in self.dtype
 
     def same_bits(self, other: Array) -> bool:
+        """Return whether type and values are equal; NaN equals NaN."""
         return self.dtype == other.dtype and np.array_equal(self.values, other.values, equal_nan=self.is_float)
 
 
 Argument = Any
-"""A tensor as an Array, a tuple of them for a list, or an attribute."""
+"""A tensor as an Array, a list of tensors as a tuple of them, or an attribute."""
 
 
 def rounded(values: Any, dtype: str) -> Any:
+    """Return the values rounded to an element type, in a type that NumPy can compute with."""
     if dtype == "bfloat16":
         return _bfloat16(values)
     if dtype.startswith("complex"):
@@ -74,7 +78,7 @@ def rounded(values: Any, dtype: str) -> Any:
 
 
 def _bfloat16(values: Any) -> Any:
-    """To the nearest, ties to even: NumPy has no such type."""
+    """Round to the nearest bfloat16, ties to even; NumPy has no such type."""
     bits = np.ascontiguousarray(values, np.float32).view(np.uint32)
     even = (bits >> 16) & 1
     near = ((bits + 0x7FFF + even) >> 16 << 16).astype(np.uint32).view(np.float32)
@@ -82,7 +86,7 @@ def _bfloat16(values: Any) -> Any:
 
 
 def arguments(case: Case, seed: int) -> dict[str, Argument]:
-    """The case's tensors, filled; the same seed gives the same values."""
+    """Return the case's arguments with its tensors filled; the same seed gives the same values."""
     generator = np.random.default_rng(seed)
     return {name: _made(value, generator) for name, value in case.arguments.items()}
 
@@ -109,14 +113,17 @@ def _filled(tensor: TensorSample, generator: Any) -> Any:
 
 def _floats(tensor: TensorSample, generator: Any) -> Any:
     if tensor.low is None and tensor.high is None:
-        # Away from zero, where operators have kinks and poles.
+        # Avoid values near zero, where operators have kinks and poles.
         return generator.uniform(0.1, 2.0, tensor.shape) * generator.choice((-1.0, 1.0), tensor.shape)
     low = 0.0 if tensor.low is None else tensor.low
     return generator.uniform(low, low + 1.0 if tensor.high is None else tensor.high, tensor.shape)
 
 
 def distance(got: Array, want: Array) -> float:
-    """The largest difference, in parts of the largest value wanted; NaN and infinity are near themselves alone."""
+    """Return the largest difference relative to the largest expected value; infinite if only one value is finite.
+
+    NaN and infinities are equal only to themselves.
+    """
     if got.values.size == 0:
         return 0.0
     ours = got.values.astype(np.complex128 if np.iscomplexobj(got.values) else np.float64)
@@ -134,7 +141,7 @@ def distance(got: Array, want: Array) -> float:
 
 
 def place_of_difference(got: Array, want: Array) -> str:
-    """Where two arrays of one shape differ most, with both values."""
+    """Return a phrase with the place where two arrays of one shape differ most, and both values."""
     with np.errstate(invalid="ignore"):
         ours, theirs = (np.asarray(array.values, dtype=np.complex128) for array in (got, want))
         differences = np.abs(ours - theirs)
@@ -147,9 +154,9 @@ def place_of_difference(got: Array, want: Array) -> str:
 
 
 def mismatch(got: Sequence[Array], want: Sequence[Array], tolerance: float | None = None) -> str:
-    """What differs between two results, as half a sentence; empty where nothing does.
+    """Return the difference between two results as a verb phrase; empty if there is none.
 
-    `tolerance` is the least exact of the element types' own where it is not given.
+    The default tolerance is that of each output's element type.
     """
     if len(got) != len(want):
         return f"gives {len(got)} results instead of {len(want)}"
@@ -164,11 +171,12 @@ def mismatch(got: Sequence[Array], want: Sequence[Array], tolerance: float | Non
 
 
 def largest_distance(got: Sequence[Array], want: Sequence[Array]) -> float:
+    """Return the largest distance between corresponding outputs."""
     return max((distance(ours, theirs) for ours, theirs in zip(got, want, strict=True)), default=0.0)
 
 
 def numbers_told_apart(ours: Any, theirs: Any) -> tuple[str, str]:
-    """Both numbers, with as many digits as it takes to see that they differ."""
+    """Return both numbers as text, with as many digits as needed to see that they differ."""
     for digits in _DIGITS:
         texts = _number(ours, digits), _number(theirs, digits)
         if texts[0] != texts[1]:

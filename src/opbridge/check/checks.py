@@ -1,4 +1,4 @@
-"""The table of checks: what each row runs, and for which operators there is such a row."""
+"""The table of checks: the function that each row runs, and the operators to which it applies."""
 
 from __future__ import annotations
 
@@ -17,23 +17,26 @@ from opbridge.errors import OpbridgeError
 
 @dataclass(frozen=True)
 class Check:
+    """A check: its function, and whether it applies to an operator."""
+
     run: Callable[[OperatorUnderTest], str | Verdict]
     applies: Callable[[OperatorUnderTest], bool] = lambda _: True
 
 
 def inputs(subject: OperatorUnderTest) -> str:
+    """Find inputs for the operator; fail or skip if there are none."""
     subject.require_kernel()
     return f"{len(subject.cases)} to begin with, the first {subject.case}"
 
 
 def exercise(subject: OperatorUnderTest) -> str:
-    """Everything that makes a kernel run, for a sanitizer to watch."""
+    """Call the kernel in all the usual ways while a sanitizer watches."""
     inputs(subject)
     for check in (comparing.dtypes, comparing.shapes, comparing.strides, robustness.threads):
         try:
             check(subject)
         except (Failure, Skip, Unchecked, OpbridgeError):
-            continue  # rows of their own say so
+            continue  # other rows report that
     return "no report"
 
 
@@ -61,7 +64,7 @@ TABLE: dict[str, Check] = {
 
 
 def row(name: str, subject: OperatorUnderTest) -> Row | None:
-    """One row; None where there is none for this operator in this framework."""
+    """Run one check and return its row; None if the check does not apply to this operator in this framework."""
     check = TABLE[name]
     started = time.perf_counter()
     answer = Row(subject.schema.full_name, subject.driver.name, name, Status.PASSED, "", subject.settings.device)
@@ -80,7 +83,7 @@ def row(name: str, subject: OperatorUnderTest) -> Row | None:
         answer = replace(answer, status=Status.UNCHECKED, message=str(reason))
     except Failure as failure:
         answer = replace(answer, status=Status.FAILED, message=str(failure))
-    except Exception as error:  # whatever the operator raises is the row's
+    except Exception as error:  # report whatever the operator raises in the row
         text = str(error).strip() or type(error).__name__
         answer = replace(answer, status=Status.FAILED, message=f"fails: {text}")
     seen = tuple(subject.dtypes_seen.items()) if name == "dtypes" else ()

@@ -1,7 +1,7 @@
-"""Processes of their own for what a kernel may end: the side that starts one, and the side that works in it.
+"""Separate processes for work that a kernel may crash: the side that starts one, and the side that works in it.
 
-The child writes one JSON line for everything it has to say to a pipe, so that whoever started it knows what it was at
-when it ended.  Its jobs are a pickle of the process that started it.
+The child writes each message as one JSON line to a pipe. So its parent knows what it was doing when it ended.
+Its jobs are a pickle from the process that started it.
 """
 
 from __future__ import annotations
@@ -43,26 +43,26 @@ _STARTING = 600.0
 _STARTING_LONG = 10.0
 """Seconds after which a user is told: a framework's import takes less, the build of its adapter more."""
 _LOOK = 1.0
-"""Seconds between two looks at what the child has started."""
+"""Seconds between two checks of the processes that the child has started."""
 _GLANCE = 0.01
-"""Seconds between two looks at whether one that has said all has ended."""
+"""Seconds between two checks whether a child that has sent all its messages has ended."""
 NO_ANSWER = "no answer"
 _TOO_MANY = f"it starts more than {MOST_PROCESSES} processes"
 _ENDS = {FORKS_WITHOUT_END: _TOO_MANY, FILES_CLOSED: "it closes files that it did not open"}
 
 Say = Callable[..., None]
-"""Sends its keywords to whoever started the process."""
+"""A function that sends its keyword arguments to the parent process."""
 
 
 def serve(work: Callable[[list[Any], Say], None]) -> None:
-    """What a child's module runs: `python -m MODULE JOBS PIPE`."""
+    """Run the jobs in a child process; a child's module calls this for `python -m MODULE JOBS PIPE`."""
     own, pipe = os.getpid(), int(sys.argv[2])
     confine(os.getppid())
     with open(sys.argv[1], "rb") as file:
 
         def say(**fields: object) -> None:
             if os.getpid() != own:
-                os._exit(0)  # a copy that a kernel made of this process
+                os._exit(0)  # a copy of this process, forked by a kernel
             try:
                 os.write(pipe, (json.dumps(fields) + "\n").encode())
             except OSError:
@@ -77,12 +77,12 @@ def serve(work: Callable[[list[Any], Say], None]) -> None:
 
 @dataclass(frozen=True)
 class Start:
-    """A process that is to run a module: where, told what, and which files it is given."""
+    """The parameters of a process to start: its module, its folder, its jobs, and its open files."""
 
     module: str
     folder: str
     jobs: str
-    """The file with them."""
+    """The file with the jobs."""
     variables: Mapping[str, str]
     stdin: int
     log: int
@@ -90,14 +90,15 @@ class Start:
 
 
 class Process(Protocol):
-    """Leads a group of processes."""
+    """A running process that leads a process group."""
 
     pid: int
 
-    def has_ended(self) -> bool: ...
+    def has_ended(self) -> bool:
+        """Return whether the process has ended."""
 
     def stop(self) -> int:
-        """Ends it and all that it has started; its exit code, or minus the signal that it died of."""
+        """End the process and everything it started; return its exit code, or minus the signal that killed it."""
 
 
 class _Spawned:
@@ -105,7 +106,7 @@ class _Spawned:
         self._folder = what.folder
         self._process = subprocess.Popen(
             [sys.executable, "-m", what.module, what.jobs, str(what.pipe)],
-            cwd=what.folder,  # where MindSpore leaves folders of its own
+            cwd=what.folder,  # MindSpore writes its own folders into the current one
             env={**os.environ, **what.variables},
             pass_fds=[what.pipe],
             start_new_session=True,
@@ -116,7 +117,10 @@ class _Spawned:
         self.pid = self._process.pid
 
     def has_ended(self) -> bool:
-        """Without asking for its exit code, behind which its number might be another's."""
+        """Return whether the process has ended, without collecting its exit code.
+
+        Once that is collected, the process id may belong to another process.
+        """
         return os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
 
     def stop(self) -> int:
@@ -125,7 +129,10 @@ class _Spawned:
 
 
 def told_more() -> Callable[[], Any]:
-    """In a child that is told more: waits for it.  From now on its standard input is empty."""
+    """Return a function that waits in the child for a later message from `Child.tell`.
+
+    From now on, the child's standard input is empty.
+    """
     kept = os.dup(0)
     with open(os.devnull) as empty:
         os.dup2(empty.fileno(), 0)
@@ -149,7 +156,7 @@ class Starting:
 
 
 class Child:
-    """A process that runs a module, which serves the jobs it is given."""
+    """A process that runs a module with the jobs it is given."""
 
     def __init__(
         self,
@@ -169,7 +176,7 @@ class Child:
             self._folder = made.enter_context(tempfile.TemporaryDirectory(prefix="opbridge-jobs-"))
             path = Path(self._folder, "jobs")
             with open(path, "wb") as file:
-                # What the user's own modules, the reference's above all, are found by.
+                # The search path of the user's own modules, especially that of the reference.
                 pickle.dump([entry or os.getcwd() for entry in sys.path], file)
                 pickle.dump(list(jobs), file)
             self._log = Path(self._folder, "log")
@@ -206,14 +213,14 @@ class Child:
             started.end(how)
 
     def stop(self) -> int:
-        """Ends it and all that it has started."""
+        """End the process and everything it started; return its exit code."""
         self._has_started(STOPPED)
         if self._code is None:
             self._code = self._process.stop()
         return self._code
 
     def tell(self, more: object) -> None:
-        """What `told_more` gives there."""
+        """Send a message to the child, which receives it through `told_more`."""
         orders, self._orders = self._orders, -1
         with suppress(BrokenPipeError), open(orders, "wb") as file:
             pickle.dump(more, file)
@@ -223,11 +230,14 @@ class Child:
         return processes_of(self._process.pid, self._folder)
 
     def messages(self, stop: Event | None = None) -> Iterator[dict[str, Any]]:
-        """What it says until it ends, has said nothing for too long, or has too many processes; or nobody asks more."""
+        """Yield the child's messages until it ends or `stop` is set.
+
+        Stop early if it sends nothing for too long, or uses too many processes or too much memory.
+        """
         unread, patience = b"", _STARTING
         while not self._ended_for and not (stop and stop.is_set()):
             if not select.select([self._pipe], [], [], min(_LOOK, patience))[0]:
-                # Its end is not always that of the pipe, which others may hold.
+                # The pipe may stay open after the child has ended, because other processes may hold it.
                 if self._process.has_ended():
                     return
                 if self._silence.look() > patience:
@@ -252,7 +262,7 @@ class Child:
                 yield said
 
     def end(self) -> str:
-        """How it ended; empty if it did all it should."""
+        """Wait until the child ends, and return how it ended; empty if it did everything it should."""
         self._silence.begin_anew()
         looked = time.monotonic()
         while not self._ended_for and not self._process.has_ended():
@@ -271,4 +281,5 @@ class Child:
         return f"the process ends with exit code {code}" if code else ""
 
     def log(self) -> str:
+        """Return the child's standard output and standard error."""
         return self._log.read_text(errors="replace")

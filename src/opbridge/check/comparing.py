@@ -1,4 +1,4 @@
-"""The rows that hold results against others: values, dtypes, shapes, bounds, strides, vmap."""
+"""The checks that compare results: values, dtypes, shapes, bounds, strides, vmap."""
 
 from __future__ import annotations
 
@@ -22,11 +22,12 @@ _VARIATIONS = ("no elements", "one element", "odd", "large", "no dimensions")
 _SIZES = ("plain", "one element", "odd", "large")
 _BATCH = 3
 _GUARD = 256
-"""Bytes on both sides of an output that a kernel must leave alone."""
+"""The number of bytes on both sides of an output that a kernel must not change."""
 _FILLS = (0xA5, 0x5A)
 
 
 def values(subject: OperatorUnderTest) -> str:
+    """Compare the results with the reference."""
     if not subject.has_reference:
         raise Unchecked(NOTHING_TO_COMPARE)
     worst = 0.0
@@ -52,6 +53,7 @@ def has_numbers(arrays: Sequence[Array]) -> bool:
 
 
 def dtypes(subject: OperatorUnderTest) -> str:
+    """Compare the results in each element type with those in the most exact type."""
     right, absent, compared = [], [], 0
     for dtype in subject.facts.dtypes or (subject.dtype,):
         subject.dtypes_seen[dtype] = Status.FAILED
@@ -80,7 +82,7 @@ def dtypes(subject: OperatorUnderTest) -> str:
 
 
 def in_finest(subject: OperatorUnderTest, given: Any, dtype: str) -> list[Array] | None:
-    """What exact arithmetic gives for the same, rounded, inputs; None where nothing computes it."""
+    """Return the exact results for the same rounded inputs; None if nothing computes them."""
     if subject.oracle.is_exact:
         return subject.expected(given)
     finest = "float64" if "float" in dtype else "complex128"
@@ -91,6 +93,7 @@ def in_finest(subject: OperatorUnderTest, given: Any, dtype: str) -> list[Array]
 
 
 def shapes(subject: OperatorUnderTest) -> str:
+    """Compare the results for unusual sizes with the reference; a kernel may refuse some sizes, but not all."""
     if subject.form is None:
         raise Skip("its samples alone say what it takes; `batch` or `shard` would say how sizes vary")
     taken: list[str] = []
@@ -137,11 +140,15 @@ def says_its_outputs(subject: OperatorUnderTest) -> bool:
 
 
 def has_shapes(subject: OperatorUnderTest) -> bool:
+    """Return whether the operator takes tensors."""
     return bool(subject.schema.tensor_arguments)
 
 
 def bounds(subject: OperatorUnderTest) -> str:
-    """In NumPy alone, where the caller may bring the memory of the outputs."""
+    """Verify that the kernel writes every element of its outputs and nothing around them.
+
+    Only NumPy is used, because there the caller can provide the memory of the outputs.
+    """
     count = 0
     for case in subject.sized(_SIZES):
         written = [_guarded(subject, case, fill) for fill in _FILLS]
@@ -160,12 +167,17 @@ def bounds(subject: OperatorUnderTest) -> str:
 
 
 def has_guarded_outputs(subject: OperatorUnderTest) -> bool:
+    """Return whether the framework is NumPy and the rules describe all outputs."""
     are_all = len(subject.spec.rules.out) == len(subject.schema.returns)
     return subject.driver.name == "numpy" and are_all and says_its_outputs(subject)
 
 
 def _guarded(subject: OperatorUnderTest, case: Case, fill: int) -> list[Any]:
-    """The bytes of the outputs, one row an element, after a call into memory filled with one byte."""
+    """Call the operator with outputs in memory filled with one byte; return their bytes, one row per element.
+
+    Raises:
+        Failure: The bytes around an output were changed.
+    """
     given = subject.arguments(case)
     memory, outputs = [], []
     for made in subject.run(given):
@@ -190,7 +202,7 @@ def _guarded(subject: OperatorUnderTest, case: Case, fill: int) -> list[Any]:
 
 
 def strides(subject: OperatorUnderTest) -> str:
-    """Each tensor in each layout, the others as they are."""
+    """Call the operator with each tensor in each memory layout, and compare with contiguous tensors."""
     seen: dict[str, None] = {}
     for case in subject.sized(("plain", "odd")):
         given = subject.arguments(case)
@@ -215,10 +227,12 @@ def strides(subject: OperatorUnderTest) -> str:
 
 
 def has_layouts(subject: OperatorUnderTest) -> bool:
+    """Return whether the framework has tensors that are not contiguous, and the operator takes tensors."""
     return subject.driver.has_layouts and bool(subject.schema.tensor_arguments)
 
 
 def vmap(subject: OperatorUnderTest) -> str:
+    """Compare a batched call with a loop over the batch, for all tensors together and for each alone."""
     names = _batchable(subject)
     groups = [names, *([name] for name in names if len(names) > 1)]
     for group in groups:
@@ -244,6 +258,7 @@ def vmap(subject: OperatorUnderTest) -> str:
 
 
 def has_batch_rule(subject: OperatorUnderTest) -> bool:
+    """Return whether the operator and the framework support batches."""
     return (
         subject.driver.has_batches
         and subject.spec.rules.batch is not None
@@ -267,6 +282,7 @@ def _reseeded(subject: OperatorUnderTest, offset: int) -> Any:
 
 
 def ordinary(subject: OperatorUnderTest) -> Iterator[Case]:
+    """Yield the usual inputs, and a case with odd sizes if sizes can vary."""
     yield from subject.cases
     if odd := subject.accepted("odd"):
         yield odd

@@ -1,4 +1,4 @@
-"""What keeps a process that tries kernels out from doing harm: limits, and an end of all that it started."""
+"""Limits for a process that tries kernels, and ways to end everything that it started."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from contextlib import suppress
 from pathlib import Path
 
 MARK = "OPBRIDGE_JOBS_IN"
-"""The variable that every process below a child has, by which one that left its group is found."""
+"""An environment variable of every process below a child; it identifies those that left the child's group."""
 FORKS_WITHOUT_END, FILES_CLOSED = 97, 96
-"""Exit codes of a child that was kept from saying what a kernel did."""
+"""Exit codes of a child that could not report what a kernel did."""
 MOST_PROCESSES = 200
-"""That a child may have at a time, compilers among them, and that a kernel may fork in its life."""
+"""The number of processes that a child may have at once (including compilers) and that a kernel may fork."""
 
 _GIB = 1 << 30
 _LARGEST_FILE = 4 * _GIB
-"""A precompiled header is the largest that is written in earnest."""
+"""The largest legitimate file is a precompiled header."""
 TOO_LARGE = f"it writes a file of more than {_LARGEST_FILE // _GIB} GiB"
 TOO_MUCH_MEMORY = "it uses more than half of this machine's memory"
 _LEAST_MEMORY = 4 * _GIB
@@ -27,31 +27,31 @@ _DIE_WITH_PARENT = 1  # PR_SET_PDEATHSIG
 
 
 def confine(parent: int) -> None:
-    """The calling process, which `parent` started, and those it starts."""
+    """Limit the calling process, which `parent` started, and the processes it starts."""
     from opbridge._core import end_forks_of_kernels, watch_for_crashes
 
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     _lower(resource.RLIMIT_FSIZE, _LARGEST_FILE)
-    signal.signal(signal.SIGXFSZ, signal.SIG_DFL)  # Python ignores it, and who writes without end may do so too
+    signal.signal(signal.SIGXFSZ, signal.SIG_DFL)  # Python ignores it; a kernel that writes without end must die
     if "LD_PRELOAD" not in os.environ:  # a sanitizer takes terabytes of addresses
         _lower(resource.RLIMIT_DATA, _most_memory())
     with suppress(OSError):
-        Path("/proc/self/oom_score_adj").write_text("1000")  # where memory ends all the same, this process is to end
+        Path("/proc/self/oom_score_adj").write_text("1000")  # if memory runs out, let this process be killed
     ctypes.CDLL(None).prctl(_DIE_WITH_PARENT, signal.SIGKILL, 0, 0, 0)
     if os.getppid() != parent:
         os._exit(1)
     end_forks_of_kernels(MOST_PROCESSES, FORKS_WITHOUT_END)
-    watch_for_crashes()  # before anybody looks at what handlers there are
+    watch_for_crashes()  # before the check `manners` records the signal handlers
 
 
 def take_more_than_is_used() -> None:
-    """From now on memory may be taken without end: who started this process looks at how much of it is used."""
+    """Lift the limit on reserved memory; the parent process then watches how much is used."""
     _, most = resource.getrlimit(resource.RLIMIT_DATA)
     resource.setrlimit(resource.RLIMIT_DATA, (most, most))
 
 
 def uses_too_much(pids: Iterable[int]) -> bool:
-    """Whether one of them has more memory than it should, that of files and shared memory left out."""
+    """Return whether one of the processes uses too much memory, not counting files and shared memory."""
     return any(_memory_of(pid) > _most_memory() for pid in pids)
 
 
@@ -72,16 +72,19 @@ def _lower(limit: int, value: int) -> None:
 
 
 def processes_of(group: int, mark: str) -> list[int]:
-    """Those that run of a child, which leads the group, and of what it started and has left the group."""
+    """Return the running processes of a child: its group, and its descendants that left the group."""
     marked = f"{MARK}={mark}".encode()
     return [pid for pid in _processes() if _is_of(pid, group, marked) and not _has_ended(pid)]
 
 
 def end_all(group: int, mark: str) -> None:
-    """A child, which nobody has waited for, so that its number is its own, and all that came of it."""
+    """Kill a child and everything it started.
+
+    Nobody may have waited for the child yet, so that its process id is still its own.
+    """
     with suppress(ProcessLookupError):
         os.killpg(group, signal.SIGKILL)
-    # What is started while the list is read is found in the next round; it cannot go on for ever, as all are killed.
+    # Processes started while the list is read are found in the next round. The loop ends because all are killed.
     while left := processes_of(group, mark):
         for pid in left:
             with suppress(ProcessLookupError):
@@ -102,16 +105,17 @@ def _is_of(pid: int, group: int, marked: bytes) -> bool:
 
 
 def children_of(parent: int) -> list[int]:
+    """Return the ids of a process's children."""
     return [pid for pid in _processes() if _state_of(pid)[1:] == (str(parent).encode(),)]
 
 
 def _has_ended(pid: int) -> bool:
-    """Whether it is gone, or waits for its parent to ask how it ended."""
+    """Return whether a process is gone, or has ended and its parent has not waited for it yet."""
     return _state_of(pid)[:1] in ((b"Z",), (b"X",), ())
 
 
 def _state_of(pid: int) -> tuple[bytes, ...]:
-    """Its state and its parent; nothing where there is no such process any more."""
+    """Return a process's state and the id of its parent; empty if it does not exist any more."""
     try:
         return tuple(Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()[:2])
     except OSError:

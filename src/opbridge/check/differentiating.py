@@ -1,4 +1,4 @@
-"""The rows `gradients` and `opcheck`."""
+"""The checks `gradients` and `opcheck`."""
 
 from __future__ import annotations
 
@@ -20,11 +20,12 @@ _NEAR = 1e-4
 
 
 def gradients(subject: OperatorUnderTest) -> Verdict:
+    """Compare the analytic derivatives with numeric ones in each available precision."""
     case = subject.case
     precisions = [name for name in _PRECISIONS if name in (subject.facts.dtypes or {subject.dtype})]
     if not precisions:
         raise Skip(f"the kernel has no float64 or float32; it has {', '.join(subject.facts.dtypes) or subject.dtype}")
-    # One point that all precisions hold exactly.
+    # Use a point that all precisions represent exactly.
     given = subject.arguments(subject.typed(case, precisions[-1]))
     names = _differentiable(subject, given)
     if not names:
@@ -49,10 +50,12 @@ def _forgotten(subject: OperatorUnderTest, weights: list[Any]) -> str:
 
 
 def can_differentiate(subject: OperatorUnderTest) -> bool:
+    """Return whether the framework computes gradients."""
     return subject.driver.has_gradients
 
 
 def opcheck(subject: OperatorUnderTest) -> str:
+    """Run torch.library.opcheck, and return the names of the tests."""
     from opbridge.check.drivers.torch import TorchDriver
 
     assert isinstance(subject.driver, TorchDriver)
@@ -62,12 +65,13 @@ def opcheck(subject: OperatorUnderTest) -> str:
         return ", ".join(subject.driver.opcheck(subject.op, subject.schema, values, names))
     except ModuleNotFoundError as error:
         raise Skip(f"PyTorch's checks need {error.name}: pip install {error.name}") from None
-    except Exception as error:  # opcheck raises whatever its many tests do
+    except Exception as error:  # opcheck raises whatever its tests raise
         said = [line.strip() for line in str(error).strip().splitlines() if line.strip()]
         raise Failure(f"torch.library.opcheck: {' '.join(said[:3])[:400]}, for {subject.case}") from error
 
 
 def is_torch(subject: OperatorUnderTest) -> bool:
+    """Return whether the framework is PyTorch and the operator takes tensors."""
     return subject.driver.name == "torch" and bool(subject.schema.tensor_arguments)
 
 
@@ -82,7 +86,7 @@ def _differentiable(subject: OperatorUnderTest, given: Mapping[str, Argument]) -
 
 
 def _weights(subject: OperatorUnderTest, given: Mapping[str, Argument]) -> list[Any]:
-    """A factor for each element of each output that is a real float."""
+    """Return a random factor for each element of each output that is a real float, and None for other outputs."""
     generator = np.random.default_rng(subject.settings.seed)
     return [
         generator.uniform(0.5, 1.5, output.shape) if output.dtype in ("float64", "float32") else None
@@ -98,7 +102,7 @@ def _function(
 
     def loss(tensors: Tensors) -> float:
         moved = {name: Array.of(tensor, precision) for name, tensor in zip(names, tensors, strict=True)}
-        # New tensors for each call, because an operator may write to them.
+        # Make new tensors for each call, because an operator may write to them.
         outputs = driver.call(subject.op, schema, driver.values(schema, {**typed, **moved}))
         pairs = zip(weights, outputs, strict=True)
         return float(
@@ -120,7 +124,7 @@ def _function(
 def _complex_loss(
     subject: OperatorUnderTest, given: Mapping[str, Argument], names: list[str], weights: list[Any]
 ) -> Loss | None:
-    """The reference's, where it is a function that is analytic at these inputs."""
+    """Return the loss of the reference for complex tensors, if that is a function that is analytic at these inputs."""
     if not subject.oracle.is_python:
         return None
     fixed = {name: value.values if isinstance(value, Array) else value for name, value in given.items()}
@@ -141,6 +145,6 @@ def _complex_loss(
         slope = (
             evaluated([tensor + 1e-6 for tensor in point]) - evaluated([tensor - 1e-6 for tensor in point])
         ).real / 2e-6
-    except Exception:  # a function that does not take complex numbers says so in its own way
+    except Exception:  # a function that rejects complex numbers may raise anything
         return None
     return loss if math.isclose(exact, slope, rel_tol=_NEAR, abs_tol=_NEAR) else None

@@ -1,7 +1,7 @@
-"""Processes that begin with their imports done: one has imported what they need, and each is a fork of it.
+"""Processes that start with their imports done: each is a fork of one process that has imported the modules.
 
-Between that process and each fork stands a keeper, which alone can wait for the fork and to which all falls that the
-fork leaves behind.
+A keeper process is between that process and each fork. Only it can wait for the fork, and it becomes the
+parent of every process that the fork leaves running.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _REFUSED = b"refused: "
 
 
 class Forks:
-    """Starts processes as forks of one that has imported `modules`; itself begins when it is first needed."""
+    """Start processes as forks of one that has imported `modules`; that one starts on first use."""
 
     def __init__(self, modules: Sequence[str], variables: Mapping[str, str]) -> None:
         self._modules, self._variables = tuple(modules), dict(variables)
@@ -67,6 +67,11 @@ class Forks:
             return self._socket
 
     def start(self, what: Start) -> _Fork:
+        """Start a process and return it.
+
+        Raises:
+            ToolchainError: The process that forks has ended, or could not import its modules.
+        """
         requests = self._begun()
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         request = json.dumps([what.module, what.folder, what.jobs, dict(what.variables)])
@@ -90,7 +95,7 @@ class _Fork:
         return bool(select.select([self._keeper], [], [], 0)[0])
 
     def stop(self) -> int:
-        """Ends it and all that it has started; its exit code."""
+        """End the process and everything it started; return its exit code."""
         with self._keeper, suppress(OSError):
             self._keeper.shutdown(socket.SHUT_WR)
             return self._heard()
@@ -106,7 +111,7 @@ class _Fork:
 
 
 def _asked(requests: socket.socket) -> Iterator[tuple[bytes, list[int]]]:
-    """Each request with its files, which are closed behind it."""
+    """Yield each request with its files, which are closed after it was handled."""
     while True:
         request, files, _, _ = socket.recv_fds(requests, _LARGEST_REQUEST, 4)
         if not request:
@@ -117,7 +122,7 @@ def _asked(requests: socket.socket) -> Iterator[tuple[bytes, list[int]]]:
 
 
 def _refuse(requests: socket.socket, reason: str) -> None:
-    """Tells whoever asks for a process why there is none."""
+    """Answer every request for a process with the reason why there is none."""
     for _, files in _asked(requests):
         with socket.socket(fileno=os.dup(files[0])) as asking, suppress(OSError):
             asking.send(_REFUSED + reason.encode()[: _LARGEST_REQUEST - len(_REFUSED)])
@@ -131,7 +136,7 @@ def _serve(requests: socket.socket) -> None:
 
 
 def _keep(request: list[Any], connection: int, *files: int) -> None:
-    """Never returns."""
+    """Fork the requested process, wait for its end, kill what it left, and report its exit code; never return."""
     libc = ctypes.CDLL(None)
     libc.prctl(_DIE_WITH_PARENT, signal.SIGKILL, 0, 0, 0)
     libc.prctl(_TAKES_ORPHANS, 1, 0, 0, 0)
@@ -157,7 +162,10 @@ def _keep(request: list[Any], connection: int, *files: int) -> None:
 
 
 def _end_children() -> None:
-    """All that is left of a fork is a child of its keeper, or becomes one when its own parent ends."""
+    """Kill everything that a fork left.
+
+    Each such process is a child of its keeper, or becomes one when its own parent ends.
+    """
     with suppress(ChildProcessError):
         while True:
             for pid in children_of(os.getpid()):
@@ -167,7 +175,7 @@ def _end_children() -> None:
 
 
 def _become(request: list[Any], stdin: int, log: int, pipe: int) -> None:
-    """Never returns."""
+    """Set up the requested process and run its module; never return."""
     module, folder, jobs, variables = request
     code = 1
     try:
@@ -190,7 +198,7 @@ def _become(request: list[Any], stdin: int, log: int, pipe: int) -> None:
 
 
 if __name__ == "__main__":
-    # When whoever started it is gone, so are requests; it may not die with the thread that did so.
+    # Do not use PR_SET_PDEATHSIG here: the thread that started this process may end first. Its requests end anyway.
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for keepers
     requests = socket.socket(fileno=int(sys.argv[1]))
     try:

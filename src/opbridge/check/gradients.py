@@ -1,8 +1,9 @@
-"""Analytic derivatives against numeric ones, and whether it is the formula that is wrong or the precision.
+"""Compare analytic derivatives with numeric ones, and decide whether the formula or the precision is at fault.
 
-A central difference has two errors.  Truncation falls with the square of eps; rounding grows as eps gets smaller, and
-does so earlier in float32 than in float64.  A right formula shows both: its error against eps is a valley, whose bottom
-depends on the precision alone.  A wrong formula shows a plain: its error stays what it is over many powers of ten.
+A central difference has two errors. Truncation falls with the square of eps. Rounding grows as eps gets
+smaller, and earlier in float32 than in float64. A correct formula shows both: its error plotted against eps is
+a valley, whose bottom depends only on the precision. A wrong formula shows a plateau: its error stays the same
+over many powers of ten.
 """
 
 from __future__ import annotations
@@ -20,34 +21,34 @@ EPS = {
     "float64": tuple(10 ** (-half / 2) for half in range(1, 24)),
     "float32": tuple(10 ** (-half / 2) for half in range(1, 15)),
 }
-"""Two to a power of ten."""
+"""The step sizes to measure with, two per power of ten."""
 
 _USUAL = {"float64": 1e-5, "float32": 1e-2}
-"""The eps at which a smooth function is measured best."""
+"""The eps at which the derivative of a smooth function is usually measured best."""
 
 COMPLEX_STEP = 1e-30
-"""Nothing is subtracted there, so nothing is lost however small it is."""
+"""The complex step subtracts nothing, so it loses no precision however small it is."""
 
 _EXACT = {"float64": 1e-8, "float32": 1e-3}
-"""How near an analytic derivative is to a complex step's."""
+"""The largest error of a correct analytic derivative relative to a complex step."""
 _SAME_GRADIENT = 1e-3
-"""How far float32's analytic gradient may be from float64's."""
+"""How far the analytic gradient in float32 may be from the one in float64."""
 _RUN = 4
-"""So many eps, two powers of ten, whose slopes agree were measured right."""
+"""The number of successive eps (two powers of ten) whose slopes must agree to be trusted."""
 _AGREEING = 0.1
-"""In parts of how far they are from the analytic derivative."""
+"""The tolerated spread of these slopes, relative to their distance from the analytic derivative."""
 _DIRECTIONS = 3
 _ELEMENTS = 12
-"""Of each tensor, those whose derivative is measured one by one."""
+"""How many elements of each tensor are measured one by one."""
 
 Tensors = list[Any]
 Loss = Callable[[Tensors], float]
-"""A weighted sum of the operator's outputs, computed in one precision."""
+"""A function that computes a weighted sum of the operator's outputs in one precision."""
 
 
 @dataclass(frozen=True)
 class Function:
-    """The operator in one precision, as a function of the tensors it is differentiated by."""
+    """The operator in one precision, as a function of the tensors by which it is differentiated."""
 
     dtype: str
     loss: Loss
@@ -56,6 +57,8 @@ class Function:
 
 @dataclass(frozen=True)
 class Verdict:
+    """The result of a gradient check."""
+
     passed: bool
     sentence: str
     curves: tuple[Curve, ...]
@@ -79,9 +82,11 @@ class Difference:
 def study(
     functions: Sequence[Function], point: Tensors, names: Sequence[str], complex_loss: Loss | None, seed: int
 ) -> Verdict:
-    """`functions` are the operator's in the precisions it has, the finest first.
+    """Decide whether the analytic gradient is correct and accurate enough.
 
-    `complex_loss` gives the loss for complex tensors, as a number whose imaginary part is wanted.
+    Args:
+        functions: The operator in each of its precisions, the most exact first.
+        complex_loss: The imaginary part of the loss for complex tensors, if a reference provides it.
     """
     generator = np.random.default_rng(seed)
     directions = [[generator.choice((-1.0, 1.0), tensor.shape) for tensor in point] for _ in range(_DIRECTIONS)]
@@ -89,7 +94,7 @@ def study(
     finest, curve = functions[0], curves[0]
     least = curve.errors[curve.best]
     wrong = curve.settled is not None and least > RIGHT[finest.dtype]
-    # The least error of a wrong formula is a coincidence.
+    # For a wrong formula, the eps with the smallest error is a coincidence.
     eps = _USUAL[finest.dtype] if wrong else curve.eps[curve.best]
     worst = _worst(finest, point, names, eps, generator, complex_loss)
     if least > RIGHT[finest.dtype] or worst.error > (_EXACT if complex_loss else RIGHT)[finest.dtype]:
@@ -113,10 +118,10 @@ def _curve(function: Function, point: Tensors, directions: Sequence[Tensors]) ->
 
 
 def _settled(slopes: Any, expected: float, errors: Any) -> float | None:
-    """The error of slopes that agree with each other and not with what is expected."""
+    """Return the error of slopes that agree with each other but not with the expected one; None if there are none."""
     for start in range(len(slopes) - _RUN + 1):
         run = slopes[start : start + _RUN]
-        # Where eps is lost in rounding nothing changes, and all slopes are zero.
+        # If eps is lost in rounding, nothing changes and all slopes are zero.
         if not np.isfinite(run).all() or (not run.any() and slopes.any()):
             continue
         if np.ptp(run) < _AGREEING * abs(run.mean() - expected):

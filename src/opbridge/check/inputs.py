@@ -1,7 +1,7 @@
-"""Inputs for an operator: its samples, or made from its schema and its rules.
+"""Inputs for an operator: its samples, or cases made from its schema and its rules.
 
-Shapes come from the rules that name dimensions (`shard`, `batch`); where none does they are searched for among the
-forms that operators have, and whoever asked for them tries which ones the operator takes.
+Shapes come from the rules that name dimensions (`shard`, `batch`). Without such a rule, common shapes are
+tried; the caller finds out which ones the operator accepts.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from opbridge.rules.dimensions import ANONYMOUS, DOTS
 from opbridge.schema import Argument, ListType, OptionalType, Type
 
 Form = Mapping[str, tuple[str, ...]]
-"""For each tensor argument, its dimensions by name."""
+"""The names of the dimensions of each tensor argument."""
 
 SIZES: Mapping[str, tuple[int, ...]] = {
     "plain": (3, 4, 5, 6, 2),
@@ -26,7 +26,7 @@ SIZES: Mapping[str, tuple[int, ...]] = {
     "no elements": (0, 4, 5, 6, 2),
     "large": (1031, 257, 65, 3, 2),
 }
-"""What the dimensions of a form are in each variation, by their first appearance."""
+"""The sizes of a form's dimensions in each variation, in the order in which the dimensions first appear."""
 
 
 PLAIN: tuple[tuple[int, ...], ...] = (SIZES["plain"], (4, 6, 10, 14, 22), (8, 24, 40, 56, 72))
@@ -45,7 +45,7 @@ def letters_of(form: Form) -> tuple[str, ...]:
 
 
 def sizes_for(form: Form, elements: int) -> tuple[int, ...]:
-    """Odd and different ones for its dimensions, which a tensor with all of them has about this many elements by."""
+    """Return odd, different sizes for a form's dimensions; a tensor with all of them has about `elements` elements."""
     letters = letters_of(form)
     side = int(elements ** (1 / max(len(letters), 1))) | 1
     return tuple(side + 2 * place for place in range(len(letters)))
@@ -66,18 +66,18 @@ def near(sizes: Sequence[int]) -> Iterator[tuple[int, ...]]:
 
 
 RANGES: tuple[tuple[float, float] | None, ...] = (None, (0.1, 0.9), (1.1, 3.0))
-"""Where floats are drawn from, tried in this order until results are finite; None: both signs, away from zero."""
+"""The ranges of random floats, tried in order until results are finite; None: both signs, away from zero."""
 
 _LIST_LENGTH = 2
 
 
 @dataclass(frozen=True)
 class Case:
-    """One set of arguments, tensors described and not made."""
+    """One set of arguments, with tensors described but not created."""
 
     arguments: Mapping[str, Value]
     what: str = ""
-    """What is special about it."""
+    """What is special about the case."""
     origin: Case | None = None
     """The call of another operator that gives these arguments, where this one computes its gradients."""
 
@@ -86,6 +86,7 @@ class Case:
         return f"{self.what}: {inside}" if self.what else inside
 
     def with_range(self, low_high: tuple[float, float] | None) -> Case:
+        """Return the case with this range for the float tensors that do not specify their values."""
         if low_high is None:
             return self
         low, high = low_high
@@ -99,11 +100,11 @@ class Case:
         )
 
     def with_dtype(self, dtype: str, chooses: Callable[[str, str], bool]) -> Case:
-        """With another type for the tensors that may have one, by argument and type."""
+        """Return the case with another type for each tensor for which `chooses(argument, type)` is true."""
         return self.mapped(lambda name, item: replace(item, dtype=dtype) if chooses(name, item.dtype) else item)
 
     def mapped(self, function: Callable[[str, TensorSample], TensorSample]) -> Case:
-        """The case with another description for each tensor; the function takes argument and tensor."""
+        """Return the case with each tensor replaced by `function(argument, tensor)`."""
 
         def change(name: str, value: Value) -> Value:
             if isinstance(value, TensorSample):
@@ -114,11 +115,12 @@ class Case:
 
 
 def samples_of(spec: OpSpec) -> list[Case]:
+    """Return the samples in an operator's declaration as cases."""
     return [_with_defaults(spec, sample) for sample in spec.samples]
 
 
 def forms(spec: OpSpec) -> Iterator[Form]:
-    """Dimensions the tensors may have, the likeliest first."""
+    """Yield the dimensions that the tensors may have, the likeliest first."""
     names = [argument.name for argument in spec.schema.tensor_arguments]
     declared = _declared_form(spec, names)
     if declared is not None:
@@ -139,17 +141,19 @@ def forms(spec: OpSpec) -> Iterator[Form]:
             {**_form(names, ("c",)), names[0]: ("a", "b"), names[1]: ("c", "b")},
             {**_form(names, ("b",)), names[0]: ("e", "a", "c", "d"), names[1]: ("b", "a", "e", "e")},
         ]
-        # A rule that looks at the sizes of several tensors is seldom that of an elementwise operator.
+        # A rule that uses the sizes of several tensors is rarely that of an elementwise operator.
         guesses = [*products, *guesses] if _mixes_sizes(spec, names) else [*guesses, *products]
     yield from guesses
 
 
 def says_how_sizes_vary(spec: OpSpec) -> bool:
+    """Return whether the operator's rules state how sizes may vary."""
     rules = (spec.rules.shard, spec.rules.batch)
     return any(isinstance(rule, Dimensions) or rule == "elementwise" for rule in rules)
 
 
 def is_elementwise(form: Form) -> bool:
+    """Return whether all tensors have the same dimensions."""
     return len(set(form.values())) == 1
 
 
@@ -162,9 +166,11 @@ def case(
     absent: bool = False,
     sizes: Iterable[int] | None = None,
 ) -> Case | None:
-    """The arguments of a form in one variation; None where its `out` rule or its type has no such call.
+    """Return the arguments of a form in one variation; None if the `out` rule or an attribute's type forbids it.
 
-    `absent`: optional tensors are left out.  `sizes` are those of a variation that is none of `SIZES`.
+    Args:
+        absent: Whether to leave out optional tensors.
+        sizes: The sizes for a variation that is not in `SIZES`.
     """
     given = dict(zip(letters_of(form), SIZES.get(variation, ()) if sizes is None else sizes, strict=False))
     given |= {f"{_HALF}{letter}": size // 2 for letter, size in given.items()}
@@ -194,6 +200,7 @@ def _length_of(type: Type) -> int:
 
 
 def satisfies_rule(spec: OpSpec, case: Case) -> bool:
+    """Return whether the operator's `out` rule accepts the case."""
     rules = spec.rules.out
     if any(isinstance(rule, FromKernel) for rule in rules):
         return True
@@ -205,17 +212,18 @@ def satisfies_rule(spec: OpSpec, case: Case) -> bool:
 
 
 def all_arguments(spec: OpSpec, case: Case) -> dict[str, object]:
-    """With defaults, as a rule sees a call."""
+    """Return the case's arguments together with the defaults, as a rule sees a call."""
     defaults = {item.name: item.default.value for item in spec.schema.arguments if item.default is not None}
     return {**defaults, **case.arguments}
 
 
 def has_optional_tensors(spec: OpSpec) -> bool:
+    """Return whether the operator takes optional tensors."""
     return any(isinstance(argument.type, OptionalType) for argument in spec.schema.tensor_arguments)
 
 
 def needs_samples(spec: OpSpec) -> str:
-    """What its declaration lacks where no inputs could be found."""
+    """Return a hint about what to add to a declaration for which no inputs were found."""
     needed = [argument for argument in spec.schema.arguments if argument.default is None]
     form = next(forms(spec), {})
     sizes: dict[str, int] = {}
@@ -240,7 +248,7 @@ _ATTRIBUTES: Mapping[str, Value] = {
     "Scalar": 1.5,
     "ScalarType": "float32",
 }
-"""Values for attributes without a default; nobody can guess a string."""
+"""Values for attributes without a default; a string cannot be guessed."""
 
 
 def _form(
@@ -260,7 +268,7 @@ def _declared_form(spec: OpSpec, names: Sequence[str]) -> Form | None:
 
 
 def _named(argument: str, group: tuple[str, ...]) -> tuple[str, ...]:
-    """A dimension without a name is one of its own."""
+    """Return the group's names, with a unique name for each dimension that has none."""
     return tuple(
         f"{argument} {place}" if name == ANONYMOUS else "batch" if name == DOTS else name
         for place, name in enumerate(group)

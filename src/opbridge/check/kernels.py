@@ -1,4 +1,4 @@
-"""What the kernel behind an operator says of itself: its element types, and which tensors have a type of their own."""
+"""What the kernel of an operator declares: its element types, and which tensors have a fixed type."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ _TEMPLATE = -2
 
 
 class _Param(ctypes.Structure):
-    """ob_param of abi.h."""
+    """The struct ob_param of abi.h."""
 
     _fields_ = (("role", ctypes.c_int32), ("flags", ctypes.c_int32), ("type", ctypes.c_int32))
 
 
 class _Signature(ctypes.Structure):
-    """ob_signature of abi.h, as far as it is read here."""
+    """The part of the struct ob_signature of abi.h that is read here."""
 
     _fields_ = (
         ("version", ctypes.c_uint32),
@@ -36,29 +36,35 @@ class _Signature(ctypes.Structure):
 
 @dataclass(frozen=True)
 class KernelFacts:
+    """The element types that a kernel accepts."""
+
     dtypes: tuple[str, ...]
-    """Of its type parameter; empty where it has none."""
+    """The types of its type parameter; empty if it has none."""
     fixed: dict[str, str]
-    """The tensor arguments with a type of their own."""
+    """The tensor arguments with a fixed type."""
     free: frozenset[str] | None
-    """Those of its type parameter; None: it does not say, and floats are likely to be."""
+    """The tensor arguments of the type parameter's type; None if unknown, in which case floats are assumed."""
 
     def chooses(self, name: str, dtype: str) -> bool:
-        """Whether a call may choose another type for a tensor that has this one."""
+        """Return whether a call may use another type for a tensor that has this one."""
         return "float" in dtype if self.free is None else name in self.free
 
 
 def device_of(op: Any, tensors: str) -> str | None:
-    """Whose kernel tensors on a device go to: a twin's perhaps, where they are on the CPU."""
+    """Return the device whose kernel handles tensors on a device; for tensors on the CPU it may be a twin."""
     store = getattr(op._runtime, "kernels", None)
     if store is None or any(kernel.operator for kernel in op.spec.kernels):
-        return tensors  # an operator of PyTorch's runs where its tensors are
+        return tensors  # a PyTorch operator runs where its tensors are
     device: str | None = store.device_of(op._index, tensors)
     return device
 
 
 def in_numpy(op: Any, device: str) -> Any:
-    """The operator with its kernel for the CPU or for the twin, whichever of them the operator itself runs."""
+    """Return the operator for NumPy with its kernel for the CPU or for a twin.
+
+    Raises:
+        UnsupportedError: The operator has no kernel for the device.
+    """
     runtime = op._runtime
     kernels = runtime.kernels.beside(device)
     if kernels.device_of(op._index, "cpu") != device:
@@ -67,7 +73,7 @@ def in_numpy(op: Any, device: str) -> Any:
 
 
 def is_finding(error: Exception) -> bool:
-    """Whether it is what a twin found wrong in a kernel, and no refusal of the kernel's own."""
+    """Return whether an error is a twin's finding about a kernel, and not the kernel's own refusal."""
     return any(f": {twin}: " in str(error) for twin in TWINS)
 
 
@@ -84,16 +90,20 @@ def build_kernel(op: Any, tensors: str) -> None:
 
 
 def facts_of(op: Any, schema: Schema, device: str) -> KernelFacts:
-    """Of the kernel for tensors on a device; of what describes nothing, the types that are likeliest to work."""
+    """Return the facts about the kernel for tensors on a device.
+
+    If it does not describe itself, these are the types that most likely work.
+    """
     kernel_of = getattr(op._runtime, "kernel", None)
     try:
         kernel = kernel_of and kernel_of(op._index, device)
     except OpbridgeError:
-        kernel = None  # a call will say why
+        kernel = None  # a call will report the reason
     return KernelFacts(("float32", "float64"), {}, None) if kernel is None else facts_of_kernel(kernel, schema)
 
 
 def facts_of_kernel(kernel: Kernel, schema: Schema) -> KernelFacts:
+    """Return the facts about a kernel from its signature."""
     if not kernel.signature_address:
         return KernelFacts(("float32",), {}, None)
     signature = _Signature.from_address(kernel.signature_address)

@@ -1,6 +1,6 @@
-"""The row `manners`: a kernel leaves what it shares with everything else in its process as it found it.
+"""The check `manners`: a kernel must leave everything that it shares with its process unchanged.
 
-What ends the process, or makes it wait for ever, is seen from outside and told in this row too.
+This row also reports a kernel that ends the process or makes it wait forever, which is observed from outside.
 """
 
 from __future__ import annotations
@@ -19,9 +19,10 @@ _REPEATS = 3
 
 
 def manners(subject: OperatorUnderTest) -> str:
+    """Call the kernel with several sizes, and compare the state of the process before and after."""
     taken = 0
     for case in subject.sized(_VARIATIONS):
-        with suppress(OpbridgeError):  # what it refuses, the row `shapes` tells
+        with suppress(OpbridgeError):  # the row `shapes` reports refusals
             subject.call(case)
             taken += 1
         found = list(differences(subject.surroundings, Surroundings.now()))
@@ -34,13 +35,19 @@ def manners(subject: OperatorUnderTest) -> str:
 
 
 def has_manners_of_its_own(subject: OperatorUnderTest) -> bool:
-    """In NumPy, whose process has least beside the kernel; a twin and PyTorch do things of their own there."""
+    """Return whether the check applies: only to CPU kernels called from NumPy.
+
+    A NumPy process has the least running besides the kernel. A twin and PyTorch change the process themselves.
+    """
     own = subject.driver.name == "numpy" and not any(kernel.operator for kernel in subject.spec.kernels)
     return own and device_of(subject.op, subject.settings.tensors) == "cpu"
 
 
 def _look_for_open_files(subject: OperatorUnderTest) -> None:
-    """One that is opened once may be wanted; one a call is forgotten."""
+    """Fail if every call leaves a file open.
+
+    A descriptor opened once may be intentional; one opened on every call is a leak.
+    """
     counts = [len(open_files())]
     for _ in range(_REPEATS):
         with suppress(OpbridgeError):

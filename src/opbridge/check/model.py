@@ -1,4 +1,4 @@
-"""What a check is asked for and what it answers."""
+"""The settings and results of a check."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from typing import Any
 from opbridge.manifest.kernels import TWINS
 
 INPUTS = "inputs"
-"""The row there is instead of all others where no inputs were found."""
+"""The row that replaces all others if no inputs were found."""
 
 MANNERS = "manners"
-"""The row of what ends its process, too."""
+"""The row about the state of the process; it also reports a kernel that ends the process."""
 
 OF_MEMORY = ("bounds", "reads")
-"""The rows of what may be why any other fails."""
+"""The rows whose failures may cause any other row to fail."""
 
 CHECKS: Mapping[str, str] = {
     "bounds": "every element of an output is written, and nothing beside it",
@@ -38,12 +38,14 @@ CHECKS: Mapping[str, str] = {
     "vmap": "a batch gives what a loop over it gives",
     "shard": "parts, put together as the `shard` rule says, give what the whole gives",
 }
-"""Every row there is, in the order it is checked in."""
+"""All rows with their descriptions, in the order in which they are checked."""
 
 SANITIZERS = ("address", "undefined", "thread")
 
 
 class Status(str, Enum):
+    """The result of one check."""
+
     PASSED = "passed"
     FAILED = "failed"
     SKIPPED = "skipped"
@@ -52,7 +54,7 @@ class Status(str, Enum):
 
 
 RIGHT = {"float64": 1e-6, "float32": 2e-2}
-"""The error at the best eps that a right formula stays below."""
+"""The error at the best eps below which a formula counts as correct."""
 
 
 @dataclass(frozen=True)
@@ -62,35 +64,36 @@ class Curve:
     dtype: str
     eps: tuple[float, ...]
     errors: tuple[float, ...]
-    """Relative to the derivative; beside each eps."""
+    """The error for each eps, relative to the derivative."""
     settled: float | None = None
-    """The error that it keeps over many eps, as a wrong formula's does; None where there is none."""
+    """The error that stays constant over many eps, as with a wrong formula; None if there is none."""
 
     @property
     def best(self) -> int:
-        """The place of the eps where truncation and rounding together are least."""
+        """The index of the eps at which truncation and rounding together are smallest."""
         return min(range(len(self.eps)), key=self.errors.__getitem__)
 
 
 @dataclass(frozen=True)
 class Row:
-    """One line of the table: one check of one operator in one framework."""
+    """One line of the table: the result of one check of one operator in one framework."""
 
     operator: str
     framework: str
     check: str
     status: Status
     message: str
-    """What was seen; where the check failed, what to do too."""
+    """What was observed and, if the check failed, what to do."""
     device: str = "cpu"
     seconds: float = 0.0
     curves: tuple[Curve, ...] = ()
-    """Of the row `gradients`: what --plot draws."""
+    """In the row `gradients`: the curves that --plot draws."""
     dtypes: tuple[tuple[str, Status], ...] = ()
-    """Of the row `dtypes`: each element type; skipped are those that the framework has not got."""
+    """In the row `dtypes`: the result for each element type; skipped if the framework lacks the type."""
 
     @property
     def failed(self) -> bool:
+        """Whether the check failed."""
         return self.status is Status.FAILED
 
     def __str__(self) -> str:
@@ -98,7 +101,7 @@ class Row:
         return f"{self.operator} {self.check} in {where} {self.status.value}: {self.message}"
 
     def fields(self) -> dict[str, Any]:
-        """For JSON, which has no infinity; `of` is its inverse."""
+        """Return the row as values for JSON, which has no infinity; `of` is the inverse."""
         curves = [
             {**asdict(curve), "errors": [None if error == math.inf else error for error in curve.errors]}
             for curve in self.curves
@@ -108,6 +111,7 @@ class Row:
 
     @classmethod
     def of(cls, fields: Mapping[str, Any]) -> Row:
+        """Return the row for values from `fields`."""
         curves = tuple(
             Curve(
                 curve["dtype"],
@@ -123,12 +127,12 @@ class Row:
 
 @dataclass(frozen=True)
 class Reference:
-    """What results are held against."""
+    """What results are compared with."""
 
     kind: str
-    """device, aten or python."""
+    """One of device, aten and python."""
     name: str
-    """A device; an operator as aten::name; a function as module:name or path.py:name."""
+    """A device, an operator as aten::name, or a function as module:name or path.py:name."""
 
     def __str__(self) -> str:
         if self.kind == "device":
@@ -138,23 +142,25 @@ class Reference:
 
 @dataclass(frozen=True)
 class Settings:
+    """The settings of one check."""
+
     reference: Reference | None = None
     seed: int = 0
     checks: tuple[str, ...] = tuple(CHECKS)
     sanitizers: tuple[str, ...] = ()
     device: str = "cpu"
     patience: float = 60.0
-    """Seconds for one input."""
+    """The time limit for one input, in seconds."""
 
     @property
     def tensors(self) -> str:
-        """Where tensors are whose calls go to the kernels of `device`."""
+        """The device of the tensors for which the kernels of `device` are called."""
         return "cpu" if self.device in TWINS else self.device
 
 
 @dataclass(frozen=True)
 class OperatorChecks:
-    """The checks of one operator in one framework that a worker is to run."""
+    """The checks of one operator in one framework for a worker to run."""
 
     op: Any
     operator: str

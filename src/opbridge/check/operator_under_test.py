@@ -19,6 +19,8 @@ from opbridge.manifest.kernels import TWINS
 
 
 class OperatorUnderTest(OperatorWithInputs):
+    """An operator in one framework, with its inputs and its reference."""
+
     def __init__(
         self,
         op: Any,
@@ -30,13 +32,14 @@ class OperatorUnderTest(OperatorWithInputs):
         super().__init__(op, driver, settings, announce, children)
         self.oracle = Oracle(op, self.schema, settings.reference or _twin(op, settings.device))
         self.dtypes_seen: dict[str, Status] = {}
-        """What the row `dtypes` found of each element type so far."""
+        """The results of the row `dtypes` for each element type so far."""
         self.surroundings = Surroundings.now()
         """As they were before the first call, and after everything was built."""
 
     def require_kernel(self) -> None:
+        """Raise Skip if the operator has no kernel for the device to check."""
         device = device_of(self.op, self.settings.tensors)
-        # A twin is what runs where there is nothing else for tensors on the CPU, or where it simulates the device.
+        # A twin runs if there is no other kernel for tensors on the CPU, or if it simulates the device.
         of = ("cpu", TWINS[device].of) if device in TWINS else ()
         if self.settings.device not in (device, *of):
             have = ", ".join(kernel.device for kernel in self.spec.kernels)
@@ -44,10 +47,15 @@ class OperatorUnderTest(OperatorWithInputs):
 
     @property
     def has_reference(self) -> bool:
+        """Whether there is a reference: outside of NumPy, the kernel's result in NumPy is the default."""
         return self.settings.reference is not None or self.driver.name != "numpy"
 
     def expected(self, given: Mapping[str, Argument]) -> list[Array] | None:
-        """What the reference gives; None where there is none for these arguments."""
+        """Return the reference's outputs; None if it has none for these arguments.
+
+        Raises:
+            Failure: The reference raises an error.
+        """
         if not self.has_reference:
             return None
         try:
@@ -65,11 +73,12 @@ class OperatorUnderTest(OperatorWithInputs):
         return None if expected is None else mismatch(made, expected)
 
     def rerun(self, given: Mapping[str, Argument], times: int) -> Iterator[list[Array]]:
+        """Yield the outputs of repeated calls."""
         for _ in range(times):
             yield self.run(given)
 
 
 def _twin(op: Any, device: str) -> Reference | None:
-    """What runs the same kernel on the CPU, for an operator without one for it."""
+    """Return the twin of the device as the reference, for an operator without a CPU kernel; else None."""
     twins = [name for name, twin in TWINS.items() if twin.of == device]
     return Reference("device", twins[0]) if twins and device_of(op, "cpu") is None else None

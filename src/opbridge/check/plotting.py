@@ -1,4 +1,4 @@
-"""The picture of a gradient: its error against eps, in float64 and in float32."""
+"""Plot the error of a gradient against eps, in float64 and in float32."""
 
 from __future__ import annotations
 
@@ -17,11 +17,16 @@ SUFFIXES = (".png", ".svg")
 _COLOURS = {"float64": "tab:blue", "float32": "tab:orange"}
 _ROUNDING = {"float64": 2.0**-53, "float32": 2.0**-24}
 _FLOOR = 1e-17
-"""Where an error of zero stands on a logarithmic scale."""
+"""The position of an error of zero on the logarithmic scale."""
 
 
 def require(path: Path) -> None:
-    """Says what is wrong before anything is checked."""
+    """Raise an error before any check runs if the plot cannot be drawn.
+
+    Raises:
+        InputError: The file name has another suffix.
+        ToolchainError: matplotlib is not installed.
+    """
     if path.suffix not in SUFFIXES:
         raise InputError(f"--plot {path}: expected a name that ends in {' or '.join(SUFFIXES)}")
     if importlib.util.find_spec("matplotlib") is None:
@@ -29,7 +34,11 @@ def require(path: Path) -> None:
 
 
 def draw(rows: Sequence[Row], path: Path) -> None:
-    """One panel for each operator, of the first framework that differentiates it."""
+    """Draw one panel per operator, for the first framework that differentiates it.
+
+    Raises:
+        InputError: No operator was differentiated.
+    """
     panels = list({row.operator: row for row in reversed(rows) if row.curves}.values())[::-1]
     if not panels:
         raise InputError(f"--plot {path}: no operator was differentiated, so there is nothing to draw")
@@ -60,7 +69,7 @@ def _draw_panel(axis: Any, row: Row) -> None:
 
 
 def _draw_branches(axis: Any, curve: Curve, colour: str) -> None:
-    """Truncation left of the best eps, rounding right of it, and the best eps itself; a wrong formula has none."""
+    """Draw truncation left of the best eps, rounding right of it, and the best eps; or note a wrong formula."""
     least, best = max(curve.errors[curve.best], _FLOOR), curve.eps[curve.best]
     if curve.settled is not None and least > RIGHT[curve.dtype]:
         axis.annotate("no valley: it is the formula", (curve.eps[0], curve.settled), **_beside(0, 6, colour))

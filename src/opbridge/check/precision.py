@@ -1,4 +1,4 @@
-"""The row `precision`: results are as exact as their type, also where nothing exact is there to hold them against."""
+"""The check `precision`: results are as exact as their type, even if there is no exact reference to compare with."""
 
 from __future__ import annotations
 
@@ -15,19 +15,20 @@ from opbridge.check.operator_under_test import OperatorUnderTest
 from opbridge.check.outcomes import Failure, Skip, Unchecked
 
 _MANY = 260_000
-"""Elements, over which a sum in too short a type has lost what it should hold."""
+"""The number of elements after which a sum in too short a type has visibly lost precision."""
 _COARSE, _FINE = 2.0**-20, 2.0**-40
-"""Changes of an input: float32 knows the first from nothing, float64 the second too."""
+"""Relative changes of an input: float32 can represent the first, only float64 also the second."""
 _SEEN = 2.0**-28
-"""What a change must do to a result for the fine one to be far above what float64 rounds away."""
+"""The effect of the coarse change from which the fine one must be visible, far above float64's rounding."""
 _ENOUGH = 0.25
-"""Of a result's elements; few of them change where a kernel rounds to steps, and then by whole ones."""
+"""The fraction of a result's elements to consider: if a kernel rounds to steps, few elements change, by whole steps."""
 _TIMES = 30
-"""What many elements may add to the tolerance of one."""
+"""The factor by which many elements may increase the tolerance."""
 _LARGEST = 0.3
 
 
 def precision(subject: OperatorUnderTest) -> str:
+    """Verify that float64 is computed in float64, and that shorter floats stay close to it over many elements."""
     said = []
     if "float64" in (subject.facts.dtypes or (subject.dtype,)) and _holds_float64(subject):
         said.append("float64 is computed as such")
@@ -47,6 +48,7 @@ def precision(subject: OperatorUnderTest) -> str:
 
 
 def is_numpys(subject: OperatorUnderTest) -> bool:
+    """Return whether the framework is NumPy and the operator takes tensors."""
     return subject.driver.name == "numpy" and bool(subject.schema.tensor_arguments)
 
 
@@ -116,7 +118,10 @@ def _holds_over_many(subject: OperatorUnderTest, case: Case, dtype: str) -> bool
 
 
 def _is_far(ours: Array, exact: Array) -> bool:
-    """A few elements may be, where a kernel rounds to steps; what the type cannot hold is not judged."""
+    """Return whether many elements differ too much.
+
+    A few may differ if a kernel rounds to steps. Values that the type cannot hold are not compared.
+    """
     allowed = min(_TIMES * TOLERANCES[ours.dtype], _LARGEST)
     held = np.isfinite(Array.of(4.0 * exact.values, ours.dtype).values)
     if not held.any():

@@ -1,4 +1,4 @@
-"""The row `reads`: a kernel reads its inputs and nothing beside them, or it dies of it."""
+"""The check `reads`: a kernel reads its inputs and nothing around them, or it crashes."""
 
 from __future__ import annotations
 
@@ -21,12 +21,13 @@ _NO_ACCESS = 0  # PROT_NONE
 
 
 def reads(subject: OperatorUnderTest) -> str:
+    """Call the kernel with each input directly before or after memory that cannot be accessed."""
     ran: set[str] = set()
     for case in subject.sized(_SIZES):
         values = subject.driver.values(subject.schema, subject.arguments(case))
         for side in ("behind", "before"):
             subject.announce(f"{case}, with memory {side} each input that nobody may read")
-            with suppress(OpbridgeError):  # what it refuses, the row `shapes` tells
+            with suppress(OpbridgeError):  # the row `shapes` reports refusals
                 subject.driver.call(subject.op, subject.schema, _placed(values, side))
                 ran.add(str(case))
     if not ran:
@@ -36,7 +37,10 @@ def reads(subject: OperatorUnderTest) -> str:
 
 
 def has_inputs_to_place(subject: OperatorUnderTest) -> bool:
-    """In NumPy, where the caller says where tensors lie."""
+    """Return whether the framework is NumPy and the operator takes tensors.
+
+    In NumPy, the caller chooses the memory of tensors.
+    """
     return subject.driver.name == "numpy" and bool(subject.schema.tensor_arguments)
 
 
@@ -50,10 +54,13 @@ def _placed(values: Mapping[str, Any], side: str) -> dict[str, Any]:
 
 
 def beside_nothing(array: Any, side: str) -> Any:
-    """A copy that begins behind, or ends before, a page that may not be touched."""
+    """Return a copy of the array directly before or after a page that cannot be accessed.
+
+    With `side` "before" the page is before the copy, otherwise after it.
+    """
     pages = -(-array.nbytes // _PAGE)
     memory = mmap.mmap(-1, (pages + 2) * _PAGE)
-    block = np.frombuffer(memory, np.uint8)  # which keeps the memory for as long as the array is there
+    block = np.frombuffer(memory, np.uint8)  # keeps the memory alive as long as the array
     first = block.ctypes.data
     for page in (first, first + (pages + 1) * _PAGE):
         if ctypes.CDLL(None, use_errno=True).mprotect(ctypes.c_void_p(page), _PAGE, _NO_ACCESS):

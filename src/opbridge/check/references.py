@@ -1,4 +1,4 @@
-"""What results are held against: another device's kernel, a function of Python's, an operator of PyTorch's."""
+"""The references that results are compared with: another device's kernel, a Python function, or a PyTorch operator."""
 
 from __future__ import annotations
 
@@ -27,7 +27,11 @@ _FORMS = "expected a device with a kernel, aten::name, module:function or file.p
 
 
 def reference_of(given: str | Callable[..., Any]) -> Reference:
-    """What a user wrote, so that a worker can find it again."""
+    """Return the reference that a user wrote, in a form that a worker process can find again.
+
+    Raises:
+        InputError: There is no such reference.
+    """
     if callable(given):
         return Reference("python", _address(given))
     if given in DEVICES:
@@ -37,8 +41,8 @@ def reference_of(given: str | Callable[..., Any]) -> Reference:
     module, colon, function = given.rpartition(":")
     if not colon or not module or not function:
         raise InputError(f"'{given}' is no reference", hint=_FORMS)
-    function_at(given)  # what does not exist is said at once
-    # Whoever calls it may stand in another folder.
+    function_at(given)  # report a missing function now
+    # The process that calls it may be in another folder.
     return Reference("python", f"{Path(module).absolute()}:{function}" if module.endswith(".py") else given)
 
 
@@ -50,22 +54,26 @@ def _address(function: Callable[..., Any]) -> str:
     try:
         file = inspect.getsourcefile(function)
     except TypeError:
-        file = None  # a function of a compiled module
+        file = None  # the function belongs to a compiled module
     if file is None or any(Path(file).is_relative_to(folder) for folder in sysconfig.get_paths().values()):
         return f"{_module_of(function, name)}:{name}"
-    # By its file, because a test's module has a name that no other process knows.
+    # Use its file, because another process cannot import a test module by name.
     return f"{real_path(file)}:{name}"
 
 
 def _module_of(function: Callable[..., Any], name: str) -> str:
-    """NumPy's own functions do not say."""
+    """Return the module of a function; NumPy's own functions do not know theirs."""
     said: str | None = getattr(function, "__module__", None)
     holding = (module for module, value in list(sys.modules.items()) if vars(value).get(name) is function)
     return said or min(holding, key=len)
 
 
 def function_at(address: str) -> Callable[..., Any]:
-    """A function by what a user wrote: module:name or path.py:name."""
+    """Return the function at module:name or path.py:name.
+
+    Raises:
+        InputError: It does not exist or is not a function.
+    """
     place, _, name = address.rpartition(":")
     found: Any = None
     try:
@@ -94,7 +102,7 @@ def _from_file(path: str) -> Any:
 
 
 class Oracle:
-    """Says what an operator's outputs should be."""
+    """The source of an operator's expected outputs."""
 
     def __init__(self, op: Any, schema: Schema, reference: Reference | None) -> None:
         self._op = op
@@ -105,18 +113,21 @@ class Oracle:
 
     @property
     def name(self) -> str:
+        """The reference's name in messages; NumPy if none was given."""
         return str(self._reference) if self._reference else "NumPy"
 
     @property
     def is_python(self) -> bool:
+        """Whether the reference is a Python function."""
         return self._reference is not None and self._reference.kind == "python"
 
     @property
     def is_exact(self) -> bool:
-        """Whether it computes in float64 whatever the element type."""
+        """Whether the reference computes in float64, whatever the element type."""
         return self._reference is not None and self._reference.kind != "device"
 
     def outputs(self, arguments: Mapping[str, Argument]) -> list[Array]:
+        """Return the outputs of the reference for these arguments."""
         if self._reference is None:
             return self._by_host("numpy", "cpu", arguments)
         if self._reference.kind == "python":
@@ -128,7 +139,7 @@ class Oracle:
         return self._by_host("torch", self._reference.name, arguments)
 
     def complex_outputs(self, arguments: Mapping[str, Any]) -> list[Any]:
-        """Of a function of Python's, for complex tensors; attributes stay what they are."""
+        """Return the outputs of a Python function for complex tensors; attributes are passed unchanged."""
         assert self._reference is not None
         args, kwargs = packed(self._schema, arguments)
         return [np.asarray(output) for output in listed(function_at(self._reference.name)(*args, **kwargs))]

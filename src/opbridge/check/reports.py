@@ -1,4 +1,4 @@
-"""What CI reads: JUnit XML and JSON."""
+"""Reports for CI systems: JUnit XML and JSON."""
 
 from __future__ import annotations
 
@@ -12,13 +12,17 @@ from opbridge.check.model import Row, Status
 
 
 def to_json(rows: Sequence[Row], seed: int) -> str:
+    """Return the rows and their counts as JSON."""
     counts = {status.value: sum(row.status is status for row in rows) for status in Status}
     document = {"opbridge": __version__, "seed": seed, **counts, "rows": [row.fields() for row in rows]}
     return json.dumps(document, indent=2, allow_nan=False) + "\n"
 
 
 def to_junit(rows: Sequence[Row]) -> str:
-    """A suite for each operator; a test's class is its framework, its name the check."""
+    """Return the rows as JUnit XML.
+
+    There is a suite per operator. A test's class is its framework, and its name is the check.
+    """
     suites = ElementTree.Element("testsuites", _counts(rows))
     for operator, group in groupby(rows, key=lambda row: row.operator):
         tests = list(group)
@@ -48,5 +52,5 @@ def _counts(rows: Sequence[Row]) -> dict[str, str]:
 
 
 def _printable(text: str) -> str:
-    """Without what XML cannot hold, such as a terminal's colours."""
+    """Return the text without characters that XML cannot contain, such as terminal colors."""
     return "".join(letter for letter in text if letter.isprintable() or letter in "\n\t")

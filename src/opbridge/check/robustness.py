@@ -1,4 +1,4 @@
-"""The rows about how an operator behaves: aliasing, determinism, threads, memory."""
+"""The checks of an operator's behavior: aliasing, determinism, threads, memory."""
 
 from __future__ import annotations
 
@@ -19,26 +19,27 @@ from opbridge.check.outcomes import Failure, Skip
 
 _REPEATS = 10
 _FEWEST_REPEATS = 3
-"""However slow a call is: on a busy machine two may well add up in one order."""
+"""The minimum, even for slow calls: on a busy machine, two calls may add up in the same order by chance."""
 _THREADS = 8
 _CALLS_A_THREAD = 20
 _IN_A_ROW = 4
 _MANY = 260_000
 _MOST = 2_100_000
-"""Elements: more than a thread is done with before the next has begun, and more than a processor's caches hold."""
+"""So many elements that all threads work at the same time, and that the processor's caches cannot hold them."""
 _CALLS = 10_000
 _SEGMENTS = 5
 _FEWEST = 20
-"""Calls in a segment, however slow they are."""
+"""The minimum number of calls in a segment, even if they are slow."""
 _SECONDS = 3.0
-"""For all calls of one operator; a slow one is called less often."""
+"""The time for all calls of one operator; a slow one is called less often."""
 _FEW_SECONDS = 1.0
-"""For the same call again and again, with one input."""
+"""The time for repeating the same call with one input."""
 _SMALLEST_LEAK = 8
-"""Bytes a call: what an allocator gives at least."""
+"""Bytes per call: the smallest block that an allocator returns."""
 
 
 def aliasing(subject: OperatorUnderTest) -> str:
+    """Verify that only declared arguments change and that outputs have their own memory."""
     case = subject.case
     given = subject.arguments(case)
     values = subject.driver.values(subject.schema, given)
@@ -73,6 +74,7 @@ def _check_memory(subject: OperatorUnderTest, values: dict[str, Any], outputs: l
 
 
 def determinism(subject: OperatorUnderTest) -> str:
+    """Verify that repeated calls give the same bits."""
     calls = 0
     for case in _ever_larger(subject):
         given = subject.arguments(case)
@@ -90,9 +92,10 @@ def determinism(subject: OperatorUnderTest) -> str:
 
 
 def _ever_larger(subject: OperatorUnderTest) -> Iterator[Case]:
-    """Few elements, many, and so many that all threads take part for long; but not where that would take minutes.
+    """Yield cases with few elements, with many, and with so many that all threads take part for long.
 
-    The last in NumPy alone, since the kernel is the same everywhere.
+    Stop early if that would take minutes. Only NumPy uses the largest, since the kernel is the same in every
+    framework.
     """
     yield subject.case
     for elements in (_MANY, _MOST) if subject.driver.name == "numpy" else (_MANY,):
@@ -106,11 +109,12 @@ def _ever_larger(subject: OperatorUnderTest) -> Iterator[Case]:
 
 
 def _affordable(most: int, seconds: float) -> int:
-    """How often a call may be repeated that takes so long."""
+    """Return how often to repeat a call that takes so long."""
     return max(_FEWEST_REPEATS, min(most, int(_FEW_SECONDS / max(seconds, 1e-9))))
 
 
 def threads(subject: OperatorUnderTest) -> str:
+    """Verify that several threads calling at once get the same results as one."""
     if subject.driver.one_thread_only:
         raise Skip(subject.driver.one_thread_only)
     calls = [_at_once(subject, case) for case in (subject.case, subject.with_elements(_MANY)) if case]
@@ -118,7 +122,7 @@ def threads(subject: OperatorUnderTest) -> str:
 
 
 def _at_once(subject: OperatorUnderTest, case: Case) -> int:
-    """How often each thread called it."""
+    """Call the operator from all threads at the same time, and return how often each thread called it."""
     given = [subject.filled(case, subject.settings.seed + number) for number in range(_THREADS)]
     started = time.perf_counter()
     expected = [subject.run(item) for item in given]
@@ -137,14 +141,14 @@ def _at_once(subject: OperatorUnderTest, case: Case) -> int:
         start.wait()
         try:
             for begun in range(0, calls, _IN_A_ROW):
-                # Reading a result takes longer than many a call, and then seldom two of them would meet.
+                # Reading a result takes longer than many calls, so calls would rarely overlap without this.
                 made = [call(number) for _ in range(min(_IN_A_ROW, calls - begun))]
                 for outputs in made:
                     arrays = [subject.driver.array(output) for output in outputs]
                     if not _same(expected[number], arrays):
                         wrong.append(mismatch(arrays, expected[number], 0.0) or "gives other bits")
                         return
-        except Exception as error:  # whatever a thread raises is the row's
+        except Exception as error:  # report whatever a thread raises in the row
             wrong.append(f"fails: {error}")
 
     workers = [threading.Thread(target=work, args=(number,)) for number in range(_THREADS)]
@@ -161,16 +165,17 @@ def _at_once(subject: OperatorUnderTest, case: Case) -> int:
 
 
 def memory(subject: OperatorUnderTest) -> str:
+    """Verify that thousands of calls do not leak memory."""
     if _bytes_in_use() is None:
         raise Skip("this C library does not count its memory")
     if subject.schema.mutable_arguments and subject.driver.written_leaves_memory:
         raise Skip(subject.driver.written_leaves_memory)
     gc.collect()
-    gc.freeze()  # what a framework is made of takes a second to walk through, each time
+    gc.freeze()  # walking through a framework's own objects takes a second each time
     try:
         calls, growth = _growth(subject, _CALLS, _SECONDS)
         if min(growth) >= _SMALLEST_LEAK:
-            # A queue that is emptied now and then grows too, and not for ever.
+            # A queue that is emptied occasionally grows too, but not forever.
             _, growth = _growth(subject, 5 * _CALLS, 10 * _SECONDS)
     finally:
         gc.unfreeze()
@@ -183,7 +188,7 @@ def memory(subject: OperatorUnderTest) -> str:
 
 
 def _growth(subject: OperatorUnderTest, most: int, seconds: float) -> tuple[int, list[float]]:
-    """The number of calls, and by how many bytes a call memory grew in each segment of them but the first."""
+    """Return the number of calls, and the growth in bytes per call in each segment of them except the first."""
     values = subject.driver.values(subject.schema, subject.arguments(subject.case))
     args, kwargs = packed(subject.schema, values)
     target = subject.op if subject.schema.tensor_arguments else getattr(subject.op, subject.driver.name)
@@ -204,7 +209,7 @@ def _growth(subject: OperatorUnderTest, most: int, seconds: float) -> tuple[int,
 
 
 class _MallocInfo(ctypes.Structure):
-    """glibc's mallinfo2."""
+    """The struct mallinfo2 of glibc."""
 
     _fields_ = tuple(
         (name, ctypes.c_size_t)

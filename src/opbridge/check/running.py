@@ -1,4 +1,4 @@
-"""Runs checks in processes of their own; one that dies or hangs is a failed row, and the next goes on with the rest."""
+"""Run checks in separate processes; if one dies or hangs, its row fails and another process continues with the rest."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from opbridge.check.sanitizers import Report, environment, reports
 from opbridge.errors import ToolchainError
 
 _MOST_CRASHES = 3
-"""Of one operator in one framework, after which its other checks are left."""
+"""The number of crashes of one operator in one framework after which its other checks are skipped."""
 _WORKER = "opbridge.check.worker"
 _PLACE_OF_CRASH = re.compile(r"^.* crashed \(\w+ at (.+:\d+)\); to find", re.MULTILINE)
-"""In what the process that dies says itself."""
+"""The place of a crash in the message that the dying process prints."""
 
 
 @dataclass(frozen=True)
 class Begun:
-    """What a worker was at when it ended."""
+    """The check that a worker was running when it ended."""
 
     job: int
     check: str
@@ -34,7 +34,7 @@ class Begun:
 def run(
     jobs: Sequence[OperatorChecks], on_row: Callable[[Row], None], stop: Event, sanitizer: str | None = None
 ) -> None:
-    """Works the jobs off, in as many workers as they break."""
+    """Run all jobs; start another worker after each one that ends early."""
     left = list(jobs)
     crashes: dict[str, int] = {}
     while left and not stop.is_set():
@@ -42,7 +42,11 @@ def run(
 
 
 def build(jobs: Sequence[OperatorChecks], sanitizer: str) -> None:
-    """Builds the kernels as a sanitizer needs them, in a process where the sanitizer does not watch the compiler."""
+    """Build the kernels for a sanitizer, in a process where the sanitizer does not watch the compiler.
+
+    Raises:
+        ToolchainError: The kernels cannot be built with the sanitizer.
+    """
     nothing = [replace(job, checks=()) for job in jobs]
     starting = Starting(f"building the kernels for -fsanitize={sanitizer}", patience=2)
     variables = environment(sanitizer, preload=False)
@@ -54,16 +58,16 @@ def build(jobs: Sequence[OperatorChecks], sanitizer: str) -> None:
 
 
 class _Heard:
-    """What a worker has said so far: its messages in the order they come."""
+    """The messages of a worker so far, in the order in which they arrived."""
 
     def __init__(self, jobs: Sequence[OperatorChecks]) -> None:
         self._jobs = jobs
         self._told: set[tuple[int, str]] = set()
         self.begun: Begun | None = None
-        """Not told of yet."""
+        """The check that has begun but has no row yet."""
         self.last_row: Row | None = None
         self.left: list[OperatorChecks] = []
-        """What it has given back."""
+        """The jobs that the worker has returned unprocessed."""
         self.is_ready = False
 
     @property
@@ -71,7 +75,11 @@ class _Heard:
         return all((number, name) in self._told for number, job in enumerate(self._jobs) for name in job.checks)
 
     def take(self, said: dict[str, Any]) -> Row | None:
-        """The row, where it is one."""
+        """Process a message, and return its row if it has one.
+
+        Raises:
+            ToolchainError: The worker cannot run its jobs.
+        """
         if "ready" in said:
             self.is_ready = True
         elif "refused" in said:
@@ -102,7 +110,7 @@ def _run_some(
     stop: Event,
     sanitizer: str | None,
 ) -> list[OperatorChecks]:
-    """One process, as far as it gets; what is then left for another."""
+    """Run one process until it ends, and return the jobs left for another."""
     heard = _Heard(jobs)
     variables = environment(sanitizer, preload=True) if sanitizer else {}
     starting = Starting(f"preparing {jobs[0].framework} for the checks")
@@ -129,7 +137,7 @@ def _run_some(
 def _rest(
     job: OperatorChecks, crashed: str, crashes: dict[str, int], on_row: Callable[[Row], None]
 ) -> list[OperatorChecks]:
-    """Of an operator's checks behind one that ended its process."""
+    """Return the operator's checks after one that ended its process; none after too many crashes."""
     crashes[job.operator] = crashes.get(job.operator, 0) + 1
     rest = () if crashed == INPUTS else job.checks[job.checks.index(crashed) + 1 :]
     if rest and crashes[job.operator] >= _MOST_CRASHES:
@@ -153,7 +161,7 @@ def _crashed(job: OperatorChecks, begun: Begun, how: str, found: list[Report], l
         message += "; a kernel says what is wrong by OB_CHECK or ob::fail, and goes back to its caller"
     elif how.startswith("the process dies") and begun.check not in SANITIZERS:
         message += "; `opbridge check --sanitize address` may name the line"
-    # Before the first row nothing but the kernel was at work.
+    # Before the first row, only the kernel can have ended the process.
     check = MANNERS if begun.check == INPUTS and MANNERS in job.checks else begun.check
     seconds = time.perf_counter() - begun.started
     return Row(job.operator, job.framework, check, Status.FAILED, message, job.settings.device, seconds)

@@ -1,6 +1,7 @@
-"""Compilers' sanitizers: how kernels are built for them, how a process runs with one, and what their reports say.
+"""Compiler sanitizers: how to build kernels for them, how to run a process with one, and how to read their reports.
 
-The kernels run in NumPy, which has least of its own around them; they are the same in every framework.
+The kernels run in NumPy, which has the least code of its own around them. They are the same in every
+framework.
 """
 
 from __future__ import annotations
@@ -18,9 +19,9 @@ from opbridge.toolchains.model import INCLUDE
 
 _LIBRARIES = {"address": "libasan.so", "undefined": "libubsan.so", "thread": "libtsan.so"}
 _EXCEPTIONS = "libstdc++.so"
-"""A sanitizer looks when it starts for what throws, and ends the process at the first exception where it found none."""
+"""A sanitizer looks up the function that throws at its start; without it the first exception ends the process."""
 _OPTIONS = {
-    # Python keeps what it has until the process ends, which no leak detector can know.
+    # Python keeps memory until the process ends, which a leak detector would report.
     "ASAN_OPTIONS": "detect_leaks=0:abort_on_error=0:exitcode=99",
     "UBSAN_OPTIONS": "print_stacktrace=1",
     "TSAN_OPTIONS": "exitcode=0:report_signal_unsafe=0",
@@ -37,14 +38,15 @@ _ENDED_THREAD = re.compile(
     r".*?Thread (?P=thread) \([^)\n]*finished\)",
     re.DOTALL,
 )
-"""The C library gives back the thread-local variables of a thread that has ended, which a sanitizer does not see end
-before.  Of a thread that runs it would be a race."""
+"""A false report: the C library frees the thread-local variables of a thread that has ended.
+
+The sanitizer does not see that the thread ended before. For a running thread it would be a real race."""
 _ACCESS = re.compile(r"^\s*(?P<access>(?:READ|WRITE|Read|Write) of size \d+)", re.MULTILINE)
 
 
 @dataclass(frozen=True)
 class Report:
-    """One finding, at a line of the user's."""
+    """One finding, at a line of the user's source."""
 
     what: str
     file: str
@@ -55,13 +57,13 @@ class Report:
 
 
 def environment(sanitizer: str, *, preload: bool) -> Mapping[str, str]:
-    """What a process needs to build its kernels for a sanitizer, and, with `preload`, to run them."""
+    """Return the variables for a process that builds kernels for a sanitizer and, with `preload`, runs them."""
     flags = f"-fsanitize={sanitizer} -g -fno-omit-frame-pointer"
     variables = {
         "CXXFLAGS": f"{os.environ.get('CXXFLAGS', '')} {flags}",
         "LDFLAGS": f"{os.environ.get('LDFLAGS', '')} -fsanitize={sanitizer}",
     }
-    own = {"OPBRIDGE_CRASH_HANDLER": "0"}  # they tell of crashes themselves
+    own = {"OPBRIDGE_CRASH_HANDLER": "0"}  # sanitizers report crashes themselves
     return (
         {**variables, **_OPTIONS, **own, "LD_PRELOAD": f"{_library(_LIBRARIES[sanitizer])} {_library(_EXCEPTIONS)}"}
         if preload
@@ -70,7 +72,11 @@ def environment(sanitizer: str, *, preload: bool) -> Mapping[str, str]:
 
 
 def _library(name: str) -> str:
-    """Which the compiler knows; it has to be in a process before anything else is."""
+    """Return the compiler's copy of a library that must be loaded into a process before all others.
+
+    Raises:
+        ToolchainError: The compiler does not have the library.
+    """
     command = [*toolchain_for("c++").find(), f"-print-file-name={name}"]
     found = subprocess.run(command, capture_output=True, text=True, check=False).stdout.strip()
     if not os.path.isabs(found) or not os.path.exists(found):
@@ -82,7 +88,7 @@ def _library(name: str) -> str:
 
 
 def reports(log: str) -> list[Report]:
-    """The findings that have a line of the user's in them, the first of each kind and line."""
+    """Return the findings that contain a line of the user's source, the first of each kind and line."""
     found: dict[Report, None] = {}
     starts = [match.start() for match in _REPORT.finditer(log)]
     for start, end in zip(starts, [*starts[1:], len(log)], strict=False):

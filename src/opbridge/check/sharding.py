@@ -1,4 +1,4 @@
-"""The row `shard`: what an operator gives on parts, put together as its rule says, is what it gives on the whole."""
+"""The check `shard`: results on parts, combined as the rule says, equal the result on the whole."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ _REDUCTIONS: Mapping[str, np.ufunc] = {"sum": np.add, "max": np.maximum, "min": 
 
 
 def shard(subject: OperatorUnderTest) -> str:
+    """Divide the inputs along each divisible dimension, and compare the combined results with the whole."""
     seen: dict[str, None] = {}
     cases = 0
     for case in ordinary(subject):
@@ -37,6 +38,7 @@ def shard(subject: OperatorUnderTest) -> str:
 
 
 def has_shard_rule(subject: OperatorUnderTest) -> bool:
+    """Return whether the operator has a `shard` rule and returns no lists."""
     lists = any(output.type.is_list for output in subject.schema.returns)
     return subject.spec.rules.shard is not None and not lists
 
@@ -51,7 +53,7 @@ def _check_along(
     cuts = {(tensor.argument, tensor.item): names for tensor, names in zip(tensors, layout.inputs, strict=True)}
     made = []
     for part in range(_PARTS):
-        # Anew, as the operator may have written to them.
+        # Make the arguments again, since the operator may have written to them.
         given = _part(subject, subject.arguments(case), cuts, name, part)
         try:
             made.append(subject.run(given))
@@ -61,7 +63,7 @@ def _check_along(
     outputs = zip(names, zip(*made, strict=True), strict=True)
     try:
         joined = [_joined(parts, own, name, layout) for own, parts in outputs]
-    except ValueError as error:  # NumPy's, of shapes
+    except ValueError as error:  # raised by NumPy for mismatched shapes
         raise Failure(f"{where} it gives parts that do not fit together: {error}, for {case}; {advice}") from error
     wrong = mismatch(joined, whole)
     if wrong:
@@ -95,7 +97,7 @@ def _tensors(subject: OperatorUnderTest, given: Mapping[str, Argument]) -> Itera
 def _layout(subject: OperatorUnderTest, tensors: Sequence[Tensor], whole: Sequence[Array]) -> Layout:
     rule = subject.spec.rules.shard
     assert rule is not None, "there is no row without one"
-    # An operator that returns nothing gives what it has written, which are no new outputs.
+    # The results of an operator that returns nothing are its mutable arguments, not new outputs.
     new = [made.shape for made, output in zip(whole, subject.schema.returns, strict=False) if output.alias is None]
     return lay_out(rule, subject.schema, tensors, new)
 
@@ -135,7 +137,7 @@ def _names_of_outputs(subject: OperatorUnderTest, tensors: Sequence[Tensor], lay
 
 
 def _joined(parts: Sequence[Array], own: Names, name: str, layout: Layout) -> Array:
-    """An output of which each part has a part or, where it lacks the name, something to be reduced."""
+    """Return an output combined from the parts: concatenated along the dimension, or reduced if the output lacks it."""
     values, dtype = [part.values for part in parts], parts[0].dtype
     if name in own:
         return Array(np.concatenate(values, own.index(name)), dtype)

@@ -1,7 +1,8 @@
-"""The row `specials`: numbers that are none (NaN), without end, too small to be normal, and zero with a sign.
+"""The check `specials`: NaN, infinities, denormal numbers and negative zero.
 
-Whether an operator should pass a NaN on only a reference can say.  Without one a kernel is held against itself: in
-float32 against float64, at one place of a tensor against any other, and before against after.
+Only a reference can say whether an operator should pass on a NaN. Without one, a kernel is compared with
+itself: float32 with float64, one place of a tensor with another, and results after special values with those
+before.
 """
 
 from __future__ import annotations
@@ -23,10 +24,11 @@ _DENORMALS: Mapping[str, float] = {"float64": 1e-310, "float32": 1e-40, "float16
 _COMPARED = ("float32", "float64")
 _FILL = 0.5
 _SAME = 1e-3
-"""How far results for that may be apart, which vectors of elements compute otherwise than the last few."""
+"""How far results for equal elements may differ, because vector code and the remaining elements may differ."""
 
 
 def specials(subject: OperatorUnderTest) -> str:
+    """Call the kernel with each special value in each input, and compare its results."""
     case = subject.accepted("odd") or subject.case
     dtypes = [name for name in _DENORMALS if name in (subject.facts.dtypes or (subject.dtype,))]
     names = [name for name in subject.plain_tensors(case) if "float" in subject.arguments(case)[name].dtype]
@@ -48,6 +50,7 @@ def specials(subject: OperatorUnderTest) -> str:
 
 
 def is_numpys(subject: OperatorUnderTest) -> bool:
+    """Return whether the framework is NumPy and the operator takes tensors."""
     return subject.driver.name == "numpy" and bool(subject.schema.tensor_arguments)
 
 
@@ -60,7 +63,7 @@ def _hold(subject: OperatorUnderTest, case: Case, dtypes: list[str], name: str, 
         typed = subject.typed(case, dtype)
         given = subject.arguments(typed)
         if given[name].dtype != dtype:
-            return compared  # its type is its own
+            return compared  # its type is fixed
         subject.announce(f"{typed}, with {what} in {name}")
         try:
             made[dtype] = subject.run(_with(given, name, value))
@@ -81,7 +84,7 @@ def _hold(subject: OperatorUnderTest, case: Case, dtypes: list[str], name: str, 
 
 
 def _with(given: Mapping[str, Any], name: str, value: float) -> dict[str, Any]:
-    """In the middle, and at the end, which vectors of elements seldom reach."""
+    """Return the arguments with the value in the middle of a tensor and at its end, after the last full vector."""
     values = given[name].values.copy()
     flat = values.reshape(-1)
     if flat.size:
@@ -99,7 +102,7 @@ def _hold_everywhere(subject: OperatorUnderTest, given: Mapping[str, Any], name:
         return 0
     compared = 0
     for usual, output in zip(ordinary, outputs, strict=True):
-        # One that is not the same for ordinary numbers depends on more than its elements.
+        # If results already differ for ordinary numbers, the operator depends on more than single elements.
         if not output.is_float or not usual.values.size or np.ptp(np.abs(usual.values)) > _SAME:
             continue
         compared += 1
@@ -110,7 +113,7 @@ def _hold_everywhere(subject: OperatorUnderTest, given: Mapping[str, Any], name:
 
 
 def _filled(given: Mapping[str, Any], name: str, value: float) -> Iterator[tuple[str, Any]]:
-    """One value for all elements of a tensor."""
+    """Yield the arguments with equal elements in each tensor: `value` in the named one, a usual value elsewhere."""
     for other, argument in given.items():
         if not isinstance(argument, Array) or not argument.values.size:
             yield other, argument

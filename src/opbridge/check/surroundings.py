@@ -1,4 +1,4 @@
-"""What a kernel shares with everything else in its process, and what is wrong with changing it."""
+"""The state that a kernel shares with its whole process, and what is wrong with changing it."""
 
 from __future__ import annotations
 
@@ -14,31 +14,32 @@ from typing import Any
 from opbridge._core import floating_point_changes
 
 _LIBRARIES_OWN = ("GOMP_", "KMP_", "MKL_", "OMP_")
-"""How variables begin by which parallel runtimes tell themselves of one another."""
+"""Prefixes of the variables with which parallel runtimes detect each other."""
 _SIZE_OF_ACTION = 256
 _LC_ALL = 6
 
 
 @dataclass(frozen=True)
 class Surroundings:
-    """What is one thing for a whole process."""
+    """The state that exists once per process."""
 
     files: Mapping[int, tuple[int, int]]
-    """What each descriptor stands for."""
+    """The device and inode of each open descriptor."""
     folder: str
     environment: Mapping[str, str]
     handlers: Mapping[int, bytes]
     blocked: frozenset[int]
     locale: str
     mask: str
-    """Of the rights that new files lack."""
+    """The umask: the permissions that new files lack."""
     modes: int
-    """How often the floating-point mode was put back."""
+    """How often the floating-point mode had to be restored."""
     started: tuple[int, int]
-    """Processes that are there, and what those that are gone have cost."""
+    """The number of child processes, and the page faults of those that have ended."""
 
     @classmethod
     def now(cls) -> Surroundings:
+        """Return the current state."""
         return cls(
             open_files(),
             os.readlink("/proc/self/cwd"),
@@ -53,7 +54,7 @@ class Surroundings:
 
 
 def differences(before: Surroundings, after: Surroundings) -> Iterator[str]:
-    """What is another, as half a sentence each, and what to do."""
+    """Yield a verb phrase for each difference, with what to do about it."""
     for field in fields(before):
         old, new = getattr(before, field.name), getattr(after, field.name)
         if old != new:
@@ -132,16 +133,17 @@ def _name(number: int) -> str:
 
 
 def open_files() -> dict[int, tuple[int, int]]:
+    """Return the device and inode of each open file descriptor."""
     found = {}
     for name in os.listdir("/proc/self/fd"):
-        with suppress(OSError):  # that of the list itself is closed by now
+        with suppress(OSError):  # the descriptor of the listing itself is closed by now
             file = os.fstat(int(name))
             found[int(name)] = (file.st_dev, file.st_ino)
     return found
 
 
 def _environment() -> dict[str, str]:
-    """As C has it: Python keeps a copy."""
+    """Return the environment as C sees it, because Python keeps a copy."""
     place = ctypes.POINTER(ctypes.c_char_p).in_dll(_library(), "environ")
     found = {}
     for i in range(1 << 20):
@@ -154,7 +156,7 @@ def _environment() -> dict[str, str]:
 
 
 def _handler(number: int) -> bytes:
-    """What is called, and what is blocked meanwhile; of the rest of C's description not all is filled in."""
+    """Return a signal's handler and the signals it blocks; the rest of the C struct is not always initialized."""
     action = ctypes.create_string_buffer(_SIZE_OF_ACTION)
     _library().sigaction(number, None, action)
     return action.raw[:16]

@@ -1,4 +1,4 @@
-"""The process that checks run in: it says what it is at before every check, for every input and after every check."""
+"""The process that runs checks: it reports before every check, for every input, and after every check."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def _work(jobs: list[OperatorChecks], say: Say) -> None:
     from opbridge.check.operator_under_test import OperatorUnderTest
     from opbridge.errors import BuildError, ToolchainError
 
-    warnings.simplefilter("ignore")  # of frameworks, about code that no user of a check wrote
+    warnings.simplefilter("ignore")  # warnings of frameworks about code that the user did not write
     for number, job in enumerate(jobs):
         say(preparing=number)
         try:
@@ -42,12 +42,12 @@ def _work(jobs: list[OperatorChecks], say: Say) -> None:
                 done = row(name, subject)
             is_spoiled |= name == MANNERS and done is not None and done.failed
             found = name != INPUTS or (done is not None and done.status is Status.PASSED)
-            # That inputs were found goes without saying.
+            # Do not report that inputs were found.
             say(row=done.fields() if done and not (name == INPUTS and found) else None, last=not found)
             if not found:
                 break
         if is_spoiled:
-            say(left=number + 1)  # the next operator is not to find what this one has done to the process
+            say(left=number + 1)  # run the next operator in a new process, because this one has changed the state
             return
 
 

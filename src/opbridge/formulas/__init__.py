@@ -1,4 +1,4 @@
-"""A formula as the source of an operator: kernels, rules and gradients that follow from one line of mathematics."""
+"""Operators from formulas: kernels, rules and gradients that follow from one line of mathematics."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Nodes as a formula of array functions, which every framework runs and differentiates further."""
+"""Print nodes as a formula of array functions, which every framework can run and differentiate again."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ _CONDITIONS: Mapping[str, Callable[..., Expr]] = {
     "logical_or": lambda a, b: BoolOp("or", a, b),
     "logical_not": lambda a: Unary("not", a),
 }
-"""Of conditions that are no arrays."""
+"""The operators for conditions that are not arrays."""
 
 
 class ArrayText:
@@ -75,12 +75,15 @@ class ArrayText:
         self.alike = alike
 
     def tensor(self, name: str) -> Expr:
+        """Return the expression for a tensor."""
         return self.spelled.get(name) or Name(name)
 
     def part(self, node: Tensor) -> Expr:
+        """Return the expression for a tensor node."""
         return self.tensor(node.name)
 
     def expression(self, root: Node) -> Expr:
+        """Return the expression for a node."""
         found: dict[Node, Expr] = {}
         plain = in_plain_functions((root,))[root]
         for node in ordered((plain,)):
@@ -97,7 +100,7 @@ class ArrayText:
         return text if is_whole else Call("broadcast_to", (text, self.shape()))
 
     def gradient(self, node: Node, name: str, form: Form) -> Expr:
-        """Of the tensor `name` of the operator, which stands in the formula with this form."""
+        """Return the gradient of the operator's tensor `name`, of this form in the formula, in its shape."""
         value = self.expression(node)
         alone = form != GRID or name in self.full
         if alone and node.form == form and form != GRID:
@@ -110,13 +113,15 @@ class ArrayText:
         return Attribute(self.tensor(name), "shape")
 
     def whole(self) -> Expr:
-        """An array of the grid's shape."""
+        """Return an array with the grid's shape."""
         return reduce(lambda a, b: Binary("+", a, b), map(self.tensor, self.grid))
 
     def shape(self) -> Expr:
+        """Return the grid's shape."""
         return Attribute(self.whole(), "shape")
 
     def one(self, node: Node, found: Mapping[Node, Expr]) -> Expr:
+        """Return the expression for a node whose inputs have theirs in `found`."""
         match node:
             case Number(value):
                 return _literal(value)
@@ -145,6 +150,7 @@ class ArrayText:
         raise TypeError(f"{type(node).__name__} has no text")
 
     def count(self, axes: Axes, of: Form) -> Expr:
+        """Return the number of elements of this form along these axes."""
         whole = self.whole()
         if axes is None and of.extent is Extent.GRID:
             return Attribute(whole, "numel")
@@ -155,6 +161,7 @@ class ArrayText:
 
 
 def axis_text(value: int) -> Expr:
+    """Return an axis as an expression."""
     return Int(value) if value >= 0 else Unary("-", Int(-value))
 
 
@@ -166,7 +173,7 @@ def _literal(value: int | float | bool) -> Expr:
 
 
 def _expanded(value: Expr, axes: Axes) -> Expr:
-    # From the end that they are counted from, so that each place is that in the result.
+    # Insert the axes nearest to their end first, so that each position is the one in the result.
     for axis in sorted(axes or (), key=abs):
         value = Call("expand_dims", (value, axis_text(axis)))
     return value
@@ -219,7 +226,7 @@ def _applied(node: Apply, function: str, args: tuple[Expr, ...]) -> Expr:
 
 
 def _is_number(node: Node, text: Expr) -> bool:
-    """Whether the text is no array to those who evaluate it: functions of numbers give arrays."""
+    """Return whether the expression evaluates to a plain number: functions of numbers return arrays."""
     return node.form.extent is Extent.CALL and not _calls(text)
 
 

@@ -1,6 +1,6 @@
-"""Loops as Ascend C on kernel.h and npu_grid.h: a kernel over rows whose instructions are of vectors, and its host.
+"""Print loops as Ascend C with kernel.h and npu_grid.h: a kernel over rows with vector instructions, and its host.
 
-What is the same for a whole call is computed by the host and passed as numbers.
+The host computes what is the same for a whole call, and passes it to the kernel as numbers.
 """
 
 from __future__ import annotations
@@ -41,16 +41,16 @@ _WIDTH = 120
 _UNBROKEN = "\N{NO-BREAK SPACE}"
 
 Operand = tuple[str, str]
-"""What it is, a vector (`v`), a mask (`m`), a number (`s`) or a condition (`t`), and its text."""
+"""The kind of an operand, a vector (`v`), a mask (`m`), a number (`s`) or a condition (`t`), and its text."""
 
 
 def ascend_source(loops: Loops) -> str:
-    """One kernel, for float, half and bfloat16."""
+    """Return the source of one kernel, for float, half and bfloat16."""
     return _AscendPrinter(loops).source()
 
 
 def ascend_refusal(loops: Loops) -> RuleError | None:
-    """What the vector unit has not got."""
+    """Return the reason why the vector unit cannot compute the formula; None if it can."""
     for node in ordered(tuple(output.value for output in loops.outputs)):
         name = node.function if isinstance(node, Apply) else node.kind if isinstance(node, Reduce) else ""
         if name in REFUSED:
@@ -79,13 +79,13 @@ class _AscendPrinter(FormulaText):
         super().__init__(loops)
         self.code = VectorCode()
         self.numbers: dict[str, tuple[str, str, str]] = {}
-        """What the host passes, by its text there: type, name and text."""
+        """The numbers that the host passes, by their text there: type, name and text."""
         self.inputs: dict[Node, str] = {}
         self.has_functions = False
         self.sums: dict[Node, int] = {}
-        """What a scan gives for each element, by its place among such."""
+        """The index of each scan, whose sums are kept for every element."""
         self.everywhere: set[str] = set()
-        """Values of rows that are in every lane."""
+        """The row values that have been copied to every lane."""
 
     def source(self) -> str:
         name = function_name(self.loops.schema)
@@ -140,7 +140,7 @@ class _AscendPrinter(FormulaText):
         return _ELEMENTS.get(dtype_of(output.value) or "", "T")
 
     def body(self) -> None:
-        """The lines of a row."""
+        """Write the lines for one row."""
         for step in self.loops.steps:
             self.scan(step) if isinstance(step, Scan) else self.reduction(step)
         outputs = list(enumerate(self.loops.outputs, len(self.places)))
@@ -238,7 +238,7 @@ class _AscendPrinter(FormulaText):
         return result
 
     def total(self, kind: str, node: Node, around: Callable[[str, str], str] | None = None) -> str:
-        """What the elements of a row come down to; `around` is what is made of each first."""
+        """Write the reduction of a row's elements, and return its name; `around` transforms each element first."""
         self.prepare((node,))
         total = self.code.new("v")
         self.code.line(f"rows.start({total}, {_STARTS[kind]});")
@@ -256,7 +256,7 @@ class _AscendPrinter(FormulaText):
         return total
 
     def prepare(self, roots: tuple[Node, ...]) -> None:
-        """What elements need of the row, in every lane."""
+        """Copy the row values that the elements need to every lane."""
         self.row_values(roots)
         nodes = [node for node in self.reached(roots) if node not in self.rows]
         used = {part for node in nodes for part in node.inputs if part in self.rows}
@@ -270,7 +270,7 @@ class _AscendPrinter(FormulaText):
             self.code.line(f"rows.spread({value});")
 
     def row_values(self, roots: tuple[Node, ...]) -> None:
-        """What there is once a row."""
+        """Compute the values that exist once per row."""
         for node in ordered(roots):
             if node in self.rows or node.form.extent in (Extent.CALL, Extent.GRID) or isinstance(node, Reduce):
                 continue
@@ -281,7 +281,7 @@ class _AscendPrinter(FormulaText):
                 self.rows[node] = self.rows[made_of] if made_of else self.computed(node, {}, "w")
 
     def elements(self, roots: tuple[Node, ...], named: dict[Node, str]) -> None:
-        """What there is for each lane of a step."""
+        """Compute the values of each lane in one step."""
         for scan in self.scans(roots):
             if scan not in named:
                 named[scan] = self.rows[scan]
@@ -314,13 +314,13 @@ class _AscendPrinter(FormulaText):
         return "F(grid.length())" if node.axes == self.loops.axes else super().count(node)
 
     def passed(self, text: str, kind: str, name: str) -> str:
-        """The kernel's name for what the host computes."""
+        """Return the kernel's name for a number that the host computes."""
         if text not in self.numbers:
             self.numbers[text] = (kind, self.fresh(name), text)
         return self.numbers[text][1]
 
     def settled(self, operand: Operand, n: str) -> Operand:
-        """The same in a vector or a mask."""
+        """Return the operand as a vector or a mask."""
         kind, text = operand
         if kind in "vm":
             return operand
@@ -356,7 +356,7 @@ class _AscendPrinter(FormulaText):
         return to
 
     def form(self, function: str, args: list[Operand], n: str) -> tuple[Instructions, list[Operand]]:
-        """The instructions for these operands, of which as few numbers as possible become vectors."""
+        """Return the instructions for these operands, after turning as few numbers as possible into vectors."""
         numbers = [place for place, (kind, _) in enumerate(args) if kind in "st"]
         for count in range(len(numbers) + 1):
             for chosen in combinations(numbers, count):
@@ -381,7 +381,7 @@ def _declared(kind: str, names: list[str]) -> str:
 
 
 def _listed(head: str, items: list[str], tail: str) -> str:
-    """One line, or as many as it takes."""
+    """Return the items on one line, or on as many as needed."""
     indent = len(head) - len(head.lstrip()) + 4
     head, *items = (item.replace(" ", _UNBROKEN) for item in (head, *items))
     text = fill(f"{head}{', '.join(items)}{tail}", _WIDTH, subsequent_indent=" " * indent, break_long_words=False)

@@ -1,7 +1,7 @@
-"""Lines of Ascend C over vectors of local memory that have no names yet, and the buffers that these share.
+"""Lines of Ascend C over vectors in local memory, and the assignment of buffers to these vectors.
 
-A vector or mask is written as `@v3@` or `@m3@` until all lines are there; then those that are never needed at the same
-time get one buffer.
+A vector or mask is written as `@v3@` or `@m3@` until all lines exist. Then those that are never needed at the
+same time share a buffer.
 """
 
 from __future__ import annotations
@@ -14,28 +14,33 @@ _PLACE = re.compile(r"@([vm]\d+)@")
 
 @dataclass
 class VectorCode:
+    """The lines of one kernel, with placeholders for vectors and masks."""
+
     lines: list[str] = field(default_factory=list)
     depth: int = 2
     loops: list[tuple[int, int]] = field(default_factory=list)
-    """Of each, the numbers of its first line and of the one behind its last."""
+    """The number of each loop's first line, and of the line after its last."""
     kept: dict[str, str] = field(default_factory=dict)
-    """What stays from row to row, with names of its own."""
+    """The placeholders that keep their values from row to row, with their own names."""
     count: int = 0
 
     def line(self, text: str) -> None:
+        """Append a text at the current depth; it may contain several lines."""
         self.lines += ["  " * self.depth + part for part in text.split("\n")]
 
     def new(self, kind: str) -> str:
-        """A vector (`v`) or a mask (`m`)."""
+        """Return a new placeholder for a vector (`v`) or a mask (`m`)."""
         self.count += 1
         return f"@{kind}{self.count}@"
 
     def keep(self, kind: str, name: str) -> str:
+        """Return a new placeholder for a buffer of its own with this name."""
         place = self.new(kind)
         self.kept[place.strip("@")] = name
         return place
 
     def begin_steps(self, is_backward: bool = False) -> int:
+        """Begin the loop over the steps of a row, and return the number to pass to `end_steps`."""
         first, step = ("last", "step_back") if is_backward else ("first", "step")
         self.line(f"for (rows.{first}(); rows.has_step(); rows.{step}()) {{")
         self.depth += 1
@@ -43,12 +48,13 @@ class VectorCode:
         return len(self.lines)
 
     def end_steps(self, begin: int) -> None:
+        """End the loop over the steps of a row."""
         self.depth -= 1
         self.line("}")
         self.loops.append((begin, len(self.lines)))
 
     def settled(self, taken: set[str]) -> tuple[str, dict[str, list[str]]]:
-        """The text, and the names of vectors and masks in the order of their buffers."""
+        """Return the text with buffers assigned, and the names of vectors and masks in the order of their buffers."""
         names = dict(self.kept)
         buffers = {kind: [name for place, name in self.kept.items() if place[0] == kind] for kind in "vm"}
         free: dict[str, list[str]] = {"v": [], "m": []}
@@ -66,7 +72,10 @@ class VectorCode:
         return "\n".join(found), buffers
 
     def _lasts(self) -> dict[str, int]:
-        """The last line that needs each, which for what comes from before a loop is the loop's last."""
+        """Return the last line that needs each placeholder.
+
+        A placeholder from before a loop that is used in the loop is needed until the loop's last line.
+        """
         first: dict[str, int] = {}
         last: dict[str, int] = {}
         for number, line in enumerate(self.lines):

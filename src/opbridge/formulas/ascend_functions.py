@@ -1,4 +1,4 @@
-"""The functions of each element as instructions of Ascend C's vector unit, and those that it has not got."""
+"""Elementwise functions as instructions of Ascend C's vector unit, and the functions that it lacks."""
 
 from __future__ import annotations
 
@@ -13,17 +13,19 @@ _NAMED = re.compile(r"\{([abpq])\}")
 
 @dataclass(frozen=True)
 class Instructions:
-    """Lines in which `{to}` is the result, another vector than the operands `{0}`, `{1}` and `{2}`, for `{n}` lanes.
+    """Lines for one function of `{n}` lanes.
 
-    Vectors whose values are lost are `{a}` and `{b}`, such masks `{p}` and `{q}`.
+    `{to}` is the result, a vector that differs from the operands `{0}`, `{1}` and `{2}`. `{a}` and `{b}` are
+    vectors for temporary values; `{p}` and `{q}` are such masks.
     """
 
     text: str
     is_library: bool = False
-    """Whether it takes local memory of its own."""
+    """Whether the function needs additional local memory."""
 
     @property
     def temporaries(self) -> list[str]:
+        """The names of the temporary vectors and masks."""
         return sorted(set(_NAMED.findall(self.text)))
 
 
@@ -120,7 +122,7 @@ _FORMS: Mapping[str, Mapping[str, Instructions]] = {
 ASCEND: Mapping[tuple[str, str], Instructions] = MappingProxyType(
     {(name, pattern): form for name, forms in _FORMS.items() for pattern, form in forms.items()}
 )
-"""By the function and its operands: `v` is a vector, `m` a mask, `s` a number."""
+"""The instructions by function and operands: `v` is a vector, `m` a mask, `s` a number."""
 
 REFUSED = MappingProxyType(
     {
@@ -131,4 +133,4 @@ REFUSED = MappingProxyType(
         "slices": "vectors go along whole axes there",
     }
 )
-"""What has no instruction, and why."""
+"""The features without an instruction, with the reason."""

@@ -1,7 +1,7 @@
-"""The backward of a formula: one kernel, which takes the outputs' gradients and what it needs of the call.
+"""The backward of a formula: one kernel that takes the gradients of the outputs and the tensors it needs from the call.
 
-It computes anew from the inputs what it needs, except for an output: that is saved where no more tensors are read for
-it.  Its own gradients are formulas of array functions, whose gradients frameworks have.
+It recomputes what it needs from the inputs. Only an output is saved instead, if no more tensors are read for
+it. The gradients of the backward itself are formulas of array functions, which frameworks can differentiate.
 """
 
 from __future__ import annotations
@@ -44,27 +44,33 @@ from opbridge.rules.syntax import Binary, Expr, Index, Int, Name
 from opbridge.schema import Schema
 
 _LONGEST = 20_000
-"""Of a second derivative, beyond which there is none: every name in it is one operator of a framework."""
+"""The length of a second derivative beyond which there is none: each name in it is one framework operator."""
 _INSTEAD = (
     "make it two operators, say its gradient: derivatives, or write a mean of slices as sum(...) / (x.shape[-1] - 1)"
 )
 
 Gradients = Mapping[Tensor, Node]
 Seeds = Sequence[tuple[Node, Tensor]]
-"""Values and the gradients that they are given."""
+"""Pairs of a value and its gradient."""
 
 
 @dataclass(frozen=True)
 class Backward:
+    """The backward operator of a formula."""
+
     generated: Generated
     targets: tuple[str, ...]
     call: str
-    """The formula of the forward's gradients."""
+    """The call of the backward operator in the forward operator's rules."""
     gradients: tuple[tuple[str, str], ...]
 
 
 def backward_of(program: Program) -> Backward | None:
-    """None where nothing has a gradient."""
+    """Return the backward of a formula; None if no tensor has a gradient.
+
+    Raises:
+        RuleError: The gradient needs more than one pass over memory.
+    """
     return _Deriving(program).backward()
 
 
@@ -75,7 +81,7 @@ class _Deriving:
         self.names = output_names(program.schema)
         self.taken = {argument.name for argument in self.schema.arguments}
         self.spelled: dict[str, Expr] = {}
-        """Gradients and values of outputs by their names in the backward, as the forward's formula writes them."""
+        """The gradients and values of outputs by their names in the backward, as expressions of the forward."""
         self.reached: list[tuple[Node, set[Node]]] = []
         """What each output, or part of one, is computed from."""
 
@@ -128,19 +134,19 @@ class _Deriving:
         return reduce(lambda a, b: made(Apply, "add", (a, b), GRID), tensors) if tensors else None
 
     def texts(self, found: Gradients, grads: Seeds) -> tuple[tuple[str, str], ...]:
-        """For people."""
+        """Return the gradients as text for people."""
         if is_cut(found.values()):
             return tuple((name, str(text)) for name, text in self.of_parts(self.spelled, grads).items())
         printer = ArrayText(self.spelled, in_order(grid_tensors(self.program.outputs), self.schema))
         return tuple((node.name, str(printer.gradient(value, node.name, node.form))) for node, value in found.items())
 
     def is_alone(self, node: Tensor) -> bool:
-        """Whether no other tensor shapes the grid, so that a gradient has its shape as it is."""
+        """Return whether no other tensor affects the grid's shape; then a gradient has the tensor's shape."""
         is_only = node.form == GRID and grid_tensors(self.program.outputs) == (node.name,)
         return is_only and all(map(_is_even, self.program.outputs))
 
     def with_results(self, found: Gradients) -> tuple[Node, ...]:
-        """With outputs in the place of what computes them, where that reads no more tensors."""
+        """Return the gradients computed from saved outputs, if that does not need more tensors."""
         values = tuple(found.values())
         shapes = {node.name for node in found if not self.is_alone(node)}
 
@@ -207,7 +213,7 @@ class _Deriving:
         return Schema.parse(f"{name}({', '.join([*tensors, *plain])}) -> ({returns})")
 
     def second(self, schema: Schema, values: Gradients, outputs: tuple[Output, ...]) -> dict[str, str]:
-        """The gradients of the gradients; none where they are too long to be run as formulas."""
+        """Return the gradients of the gradients; none if they are too long to run as formulas."""
         spelled = {f"d {output.name}": _output_of(schema, "grads", place) for place, output in enumerate(outputs)}
         seeds = [made(Tensor, name, node.form) for name, node in zip(spelled, values, strict=True)]
         given = [(output.value, seed) for output, seed in zip(outputs, seeds, strict=True)]
@@ -234,7 +240,7 @@ class _Deriving:
         alike = {f"d {output.name}": output.name.removeprefix("grad_") for output in outputs}
         shaping = {node.name for output in outputs for node in output.shapes}
         whole = in_order({*grid_tensors(value for value, _ in seeds), *shaping}, schema)
-        # What came from the outputs has the grid's shape, whatever the others are.
+        # Values that come from the outputs have the grid's shape, whatever the other tensors have.
         printer = ArrayText(spelled, whole, tuple(name for name in whole if name in self.spelled), alike)
         return {node.name: printer.gradient(value, node.name, node.form) for node, value in gradients(joined).items()}
 
@@ -271,7 +277,7 @@ def _seeds(node: Node, grad: Node, shape: Node | None = None) -> Iterator[tuple[
 
 
 def _of_whole(found: Gradients) -> dict[Tensor, Node]:
-    """Those of the tensors that parts are of."""
+    """Return the gradients of whole tensors from the gradients of their parts."""
     whole: dict[Tensor, Node] = {}
     for part, value in found.items():
         node = made(Tensor, part.name, part.form, part.is_mask)
@@ -282,7 +288,7 @@ def _of_whole(found: Gradients) -> dict[Tensor, Node]:
 
 
 def _is_even(node: Node) -> bool:
-    """Whether everything that is computed together has one shape, so that no part broadcasts along another."""
+    """Return whether all tensors computed together have the same shape, so that no part broadcasts along another."""
     if isinstance(node, Join):
         return all(map(_is_even, node.parts))
     shapes = {frozenset((cut.axis, cut.count) for cut in tensor.cuts) for tensor in _tensors((node,))}
@@ -294,7 +300,7 @@ def _replaced(node: Node, saved: Node, part: Node) -> Node | None:
 
 
 def _output_of(schema: Schema, group: str, place: int) -> Expr:
-    """The gradient or value of an output, as a formula of derivatives writes it."""
+    """Return the expression for the gradient or value of an output in a formula for derivatives."""
     plain = group.removesuffix("s")
     is_free = plain not in {argument.name for argument in schema.arguments}
     return Name(plain) if len(schema.returns) == 1 and is_free else Index(Name(group), (Int(place),))

@@ -1,4 +1,4 @@
-"""Makes nodes: finds their form, and leaves out what changes nothing."""
+"""Make nodes: determine their form, and omit operations that change nothing."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from opbridge.formulas.slicing import CutError, through_joins
 
 
 class FormError(Exception):
-    """Two forms that do not go together; the reader says where, and what helps."""
+    """Raised if two forms cannot be combined; the reader adds the place and a hint."""
 
 
 _FOLDED: dict[str, Callable[..., float]] = {
@@ -43,11 +43,16 @@ _FOLDED: dict[str, Callable[..., float]] = {
 
 
 def number(value: int | float | bool) -> Number:
+    """Return the node of a number."""
     return made(Number, value)
 
 
 def joined(forms: list[Form]) -> Form:
-    """The form of a function of values of these forms."""
+    """Return the form of an elementwise function of values with these forms.
+
+    Raises:
+        FormError: The forms cannot be combined.
+    """
     result = CALL
     for form in forms:
         if form == result or form is CALL or (form.is_total and result.extent is not Extent.CALL):
@@ -62,6 +67,12 @@ def joined(forms: list[Form]) -> Form:
 
 
 def apply(name: str, *args: Node, dtype: str = "") -> Node:
+    """Return an elementwise function of nodes, simplified if possible.
+
+    Raises:
+        FormError: The forms of the arguments cannot be combined.
+        CutError: Arguments made of parts cannot be combined.
+    """
     if any(isinstance(arg, Join) for arg in args):
         return through_joins(name, args, lambda parts: apply(name, *parts, dtype=dtype))
     simpler = _simplified(name, args)
@@ -84,35 +95,48 @@ def plus(a: Node, b: Node) -> Node:
 
 
 def reduce(kind: str, arg: Node, axes: Axes, keeps: bool, correction: int | float = 0) -> Node:
+    """Return a reduction along axes.
+
+    Raises:
+        CutError: The argument is put together from parts.
+    """
     if isinstance(arg, Join):
         raise CutError("a reduction over parts that are put together")
     return made(Reduce, kind, arg, axes, keeps, correction)
 
 
 def scan(arg: Node, axis: int, is_backward: bool = False) -> Node:
+    """Return the cumulative sums along an axis.
+
+    Raises:
+        CutError: The argument is put together from parts.
+    """
     if isinstance(arg, Join):
         raise CutError("a scan of parts that are put together")
     return made(Scan, arg, axis, is_backward)
 
 
 def expand(arg: Node) -> Node:
+    """Return the node with axes of size 1 in place of those it has lost."""
     if isinstance(arg, Squeeze):
         return arg.arg
     return made(Expand, arg) if arg.form.extent is Extent.DROPPED else arg
 
 
 def squeeze(arg: Node) -> Node:
+    """Return the node without its axes of size 1."""
     if isinstance(arg, Expand):
         return arg.arg
     return made(Squeeze, arg) if arg.form.extent is Extent.KEPT else arg
 
 
 def count(axes: Axes, of: Form) -> Node:
+    """Return the number of elements of this form along these axes."""
     return made(Count, axes, of)
 
 
 def _aligned(args: tuple[Node, ...]) -> tuple[Node, ...]:
-    """Beside what has lost axes, a tensor is one that never had them."""
+    """Return the arguments; tensors next to one without some axes become tensors that never had those axes."""
     lost = next((arg.form for arg in args if arg.form.extent is Extent.DROPPED and not arg.form.is_total), None)
     if lost is None:
         return args
@@ -151,7 +175,7 @@ _POWERS = {2: "square", 0.5: "sqrt", -1: "reciprocal", -0.5: "rsqrt"}
 
 
 def _negated(name: str, args: tuple[Node, ...]) -> Node | None:
-    """A minus goes outwards, where it meets another one or becomes a subtraction."""
+    """Move a minus outwards, where it may cancel another one or become a subtraction."""
 
     def positive(node: Node) -> Node | None:
         return node.args[0] if isinstance(node, Apply) and node.function == "negative" else None

@@ -1,4 +1,4 @@
-"""Loops as C++ on kernel.h and grid.h, as somebody would have written them."""
+"""Print loops as C++ with kernel.h and grid.h, as a person would write them."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from opbridge.formulas.nodes import Apply, Expand, Extent, Node, Reduce, Scan, T
 from opbridge.formulas.printing import Printer, function_name
 
 _MOST_KEPT = 32
-"""`ob::Row::most_kept`."""
+"""The same as `ob::Row::most_kept`."""
 
 
 def cpp_source(loops: Loops) -> str:
-    """One kernel, for the four floating-point types."""
+    """Return the source of one kernel, for the four floating-point types."""
     return _CppPrinter(loops).source()
 
 
 def cpp_refusal(loops: Loops) -> RuleError | None:
-    """What is kept of a row has its arrays."""
+    """Return an error if the kernel keeps more values per element than a row has arrays for; else None."""
     kept = sum(isinstance(node, Scan) or node.kind == "log_total" for part in loops.all for node in part.steps)
     if kept <= _MOST_KEPT:
         return None
@@ -97,7 +97,7 @@ class _CppPrinter(Printer):
         if not shares:
             self.line(2, f"const F {name} = ob::log({self.total('sum', node.arg, 'ob::exp({})')});")
             return
-        # The exponentials are computed once, and become parts of their sum where they are wanted.
+        # Compute the exponentials once, and divide them by their sum where the formula needs the shares.
         kept, sum_name, part = (self.fresh(f"{name}_{what}") for what in ("kept", "sum", "part"))
         self.line(2, f"F* {kept} = row.keep<F>({self.kept});")
         self.kept += 1
@@ -134,7 +134,7 @@ class _CppPrinter(Printer):
         self.line(2, f"row.put<{kind}>({place}, {value});")
 
     def function(self, node: Node, depth: int, around: str = "{}") -> str:
-        """A value of each element as a function of its place."""
+        """Return a lambda that computes a value of the element at an index."""
         loads, value = self.computed(node, depth + 1, around)
         if not loads:
             return f"[=](int64_t{' i' if '[i]' in value else ''}) {{ return F({value}); }}"

@@ -1,4 +1,4 @@
-"""Loops as CUDA on kernel.h and cuda_grid.h: a function of the GPU over rows, and one of the host that launches it."""
+"""Print loops as CUDA with kernel.h and cuda_grid.h: a GPU function over rows, and a host function that launches it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from opbridge.formulas.printing import ATTRIBUTES, Printer, function_name
 
 
 def cuda_source(loops: Loops) -> str:
-    """One kernel, for the four floating-point types."""
+    """Return the source of one kernel, for the four floating-point types."""
     return _CudaPrinter(loops).source()
 
 
@@ -40,7 +40,7 @@ class _CudaPrinter(Printer):
         )
 
     def one(self, loops: Loops, name: str) -> tuple[str, str]:
-        """A function of the GPU, and what launches it."""
+        """Return a GPU function and the code that launches it."""
         self.start(loops)
         self.lines = []
         self.kept = 0
@@ -62,7 +62,7 @@ class _CudaPrinter(Printer):
         return kernel, f"  ob::CudaGrid grid({grid});\n{needs}  grid.launch<T>({arguments});\n"
 
     def attributes(self) -> tuple[list[str], list[str]]:
-        """What the rows need to know beside tensors: parameters, and the host's arguments for them."""
+        """Return what the rows need besides tensors: parameters, and the host's arguments for them."""
         nodes = ordered(tuple(output.value for output in self.loops.outputs))
         used = {node.name: node.type for node in nodes if isinstance(node, Scalar)}
         given = [f"{ATTRIBUTES[kind]} {self.parameters[name]}" for name, kind in used.items()]
@@ -72,7 +72,7 @@ class _CudaPrinter(Printer):
             passed.append(text)
         for node in nodes:
             if isinstance(node, Text):
-                # Texts stay on the host.
+                # Strings stay on the host; pass the result of the comparison.
                 local = self.fresh(f"{node.name}_is_it")
                 self.rows[node] = local
                 given.append(f"bool {local}")
@@ -130,7 +130,7 @@ class _CudaPrinter(Printer):
         return super().applied(node, named)
 
     def slot(self, output: Output) -> str:
-        """The type that a body gives an output in: numbers of any precision in F."""
+        """Return the type in which a body assigns an output: F for floats of any precision."""
         kind = self.type_of(output)
         return kind if kind in ("bool", "int64_t") else "F"
 
@@ -145,7 +145,7 @@ class _CudaPrinter(Printer):
             self.line(2, f"row.put({place}, {value});")
 
     def read(self, roots: tuple[Node, ...]) -> tuple[list[str], list[str]]:
-        """Tensors and sums of which an element is needed: as parameters of a body, and as the row has them."""
+        """Return the tensors and sums whose elements are needed: parameters of a body, and row pointers."""
         tensors = [node for node in self.reached(roots) if isinstance(node, Tensor) and node not in self.rows]
         parameters = [f"{'bool' if node.is_mask else 'F'} {self.locals_of[node]}" for node in tensors]
         scans = [self.rows[node] for node in self.scans(roots)]
@@ -153,7 +153,7 @@ class _CudaPrinter(Printer):
         return parameters + [f"F {name}" for name in scans], [self.pointer(name) for name in names]
 
     def function(self, node: Node, around: str) -> str:
-        """A value of each element as a function of what tensors have there, and these tensors."""
+        """Return a lambda that computes a value from the elements of tensors, followed by these tensors."""
         parameters, tensors = self.read((node,))
         lines, value = self.computed(node, 3, around)
         head = f"[=]({', '.join(parameters)}) {{"

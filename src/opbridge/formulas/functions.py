@@ -1,7 +1,7 @@
-"""The functions of each element, one row each: C++ for its value, and formulas for its derivatives.
+"""The table of elementwise functions: C++ for the value, and formulas for the derivatives.
 
-In a derivative `x`, `y` and `z` are the arguments, `r` is the result and `g` its gradient; an empty one is zero.
-In C++ `{0}` is the first argument, as a value of the type that is computed in.
+In a derivative, `x`, `y` and `z` are the arguments, `r` is the result and `g` its gradient; an empty one is
+zero. In C++, `{0}` is the first argument, as a value of the type used for computing.
 """
 
 from __future__ import annotations
@@ -11,18 +11,20 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 CHOICE, COMPARISON, SUM, PRODUCT, SIGN, CALL = range(6)
-"""How tightly C++ binds, from the loosest."""
+"""The precedence of operators in C++, from the lowest."""
 
 
 @dataclass(frozen=True)
 class Function:
+    """An elementwise function."""
+
     name: str
     arity: int
     cpp: str
     level: int
     derivatives: tuple[str, ...]
     is_truth: bool = False
-    """Whether it is true or false of each element."""
+    """Whether its result is a condition."""
     takes_truth: bool = False
     meaning: str = ""
     """What it is made of, of those that devices have; its derivatives are its own all the same."""

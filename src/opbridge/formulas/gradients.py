@@ -1,4 +1,4 @@
-"""Gradients, derived symbolically: from the outputs back to each tensor, by the derivative of every function."""
+"""Derive gradients symbolically, from the outputs back to each tensor, with the derivative of every function."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ _NOTHING = number(0)
 
 
 def gradients(outputs: Mapping[Node, Node]) -> dict[Tensor, Node]:
-    """The gradient for each tensor, before it is summed to the tensor's shape; `outputs` have theirs.
+    """Return the gradient of each tensor, before it is summed to the tensor's shape.
 
-    A tensor that no output follows is not among them.
+    `outputs` maps outputs to their gradients. Tensors that affect no output are not in the result.
     """
     found: dict[Node, Node] = dict(outputs)
     order = ordered(tuple(outputs))
@@ -50,7 +50,7 @@ def seeded(value: Node, seed: Node) -> Node:
 
 
 def _parts(node: Node, grad: Node) -> list[tuple[Node, Node | None]]:
-    """What each input of a node gets of its gradient, in the node's own form."""
+    """Return the gradient of each input of a node, in the node's own form."""
     if isinstance(node, Apply):
         names = dict(zip("xyz", node.args, strict=False)) | {"g": grad, "r": node}
         texts = FUNCTIONS[node.function].derivatives
@@ -60,7 +60,7 @@ def _parts(node: Node, grad: Node) -> list[tuple[Node, Node | None]]:
     if isinstance(node, Scan):
         return [(node.arg, scan(grad, node.axis, not node.is_backward))]
     if isinstance(node, Reduce):
-        # In its argument's form, which is where it goes.
+        # A reduction's part is in the form of its argument, which receives it.
         names = {
             "x": node.arg,
             "r": expand(node),
@@ -74,7 +74,7 @@ def _parts(node: Node, grad: Node) -> list[tuple[Node, Node | None]]:
 
 
 def _summed(part: Node, form: Form, wanted: Form) -> Node:
-    """A part of a gradient in the form of the node that it is for, which may have been broadcast."""
+    """Return a part of a gradient summed to the form of the node that receives it, which may have been broadcast."""
     if form == wanted or wanted.extent is Extent.GRID or _is_below(form, wanted):
         return part
     axes = wanted.axes
@@ -87,14 +87,14 @@ def _summed(part: Node, form: Form, wanted: Form) -> Node:
 
 
 def _extended(part: Node, wanted: Form) -> Node:
-    """With its reduced axes, or without them, as the node that it is for."""
+    """Return the part with or without its reduced axes, as the node that receives it."""
     if part.form.axes != wanted.axes or wanted.extent is Extent.GRID:
         return part
     return expand(part) if wanted.extent is Extent.KEPT else squeeze(part)
 
 
 def _is_below(form: Form, wanted: Form) -> bool:
-    """Whether a node of one form is a reduction or an expansion of the other, and not a broadcast."""
+    """Return whether a node of one form is a reduction or an expansion of the other, and not a broadcast."""
     if form.extent is Extent.GRID:
         return False
     return form.axes == wanted.axes or form.is_total

@@ -1,4 +1,4 @@
-"""Kernels that follow from formulas: for each device, what prints them."""
+"""Kernels generated from formulas, and the functions that print them for each device."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from opbridge.schema import Schema
 
 @dataclass(frozen=True)
 class Target:
-    """What kernels for one device are written in."""
+    """The language of the kernels for one device."""
 
     suffix: str
     print: Callable[[Loops], str]
     refusal: Callable[[Loops], RuleError | None] = lambda _: None
-    """Why it has no kernel, if so."""
+    """Returns the reason why there is no kernel, or None."""
 
 
 PRINTERS: Mapping[str, Target] = {
@@ -30,30 +30,34 @@ PRINTERS: Mapping[str, Target] = {
     "cuda": Target(".cu", cuda_source),
     "npu": Target(".asc", ascend_source, ascend_refusal),
 }
-"""By device."""
+"""The targets by device."""
 
 
 @dataclass(frozen=True)
 class Generated:
-    """One operator that follows from a formula."""
+    """An operator generated from a formula."""
 
     schema: Schema
     rules: Mapping[str, object]
     loops: Loops
 
     def source(self, device: str) -> str:
+        """Return the source of the kernel for a device."""
         return PRINTERS[device].print(self.loops)
 
     @property
     def symbol(self) -> str:
+        """The name of the kernel's function."""
         return function_name(self.schema)
 
     def file(self, device: str) -> str:
+        """Return the file name of the kernel for a device."""
         overload = f"_{self.schema.overload}" if self.schema.overload else ""
         return f"{self.schema.name}{overload}{PRINTERS[device].suffix}"
 
 
 def output_names(schema: Schema) -> list[str]:
+    """Return a name for each output that no argument has."""
     taken = {argument.name for argument in schema.arguments}
     found = []
     for place, output in enumerate(schema.returns):
@@ -66,4 +70,5 @@ def output_names(schema: Schema) -> list[str]:
 
 
 def stored_form(node: Node) -> Form:
+    """Return the form in which an output is stored: the grid's for a value that is the same for the whole call."""
     return GRID if node.form.extent is Extent.CALL else node.form

@@ -1,6 +1,6 @@
-"""A formula as loops: one over rows, and in each row what it comes down to, then what is stored.
+"""A formula as loops: a loop over rows, and in each row the reductions, then the stores.
 
-Every printer of kernels starts from this form; docs/formula.md says which formulas have one.
+Every kernel printer starts from this form. docs/formula.md says which formulas have one.
 """
 
 from __future__ import annotations
@@ -34,14 +34,17 @@ from opbridge.schema import Schema
 
 @dataclass(frozen=True)
 class Output:
-    """One output of a kernel; a sum is as large as its tensor in the grid, and gets what is added up over the rest."""
+    """One output of a kernel.
+
+    A sum has the size of its own tensor; each of its elements receives the sum over the rest of the grid.
+    """
 
     name: str
     value: Node
     form: Form
     is_sum: bool = False
     cuts: tuple[Cut, ...] = ()
-    """The part of it that is computed."""
+    """The part of the output that is computed."""
     shape: Node | None = None
     """What gives the grid its shape where the value is computed from less than that: put together as the value is."""
 
@@ -53,50 +56,59 @@ class Output:
 
 @dataclass(frozen=True)
 class Loops:
+    """The loops of one kernel."""
+
     schema: Schema
     comment: str
     axes: Axes
-    """What a row spans; no axes: rows are pieces of any length."""
+    """The axes that a row spans; without axes, rows are pieces of any length."""
     tensors: tuple[Tensor, ...]
-    """What is read, in the order of the schema."""
+    """The tensors that are read, in the order of the schema."""
     outputs: tuple[Output, ...]
     steps: tuple[Reduce | Scan, ...]
-    """What takes a walk over the row, in the order in which they can be computed."""
+    """The reductions and scans, each of which walks over the row, in an order in which they can be computed."""
     names: tuple[tuple[str, Node], ...]
     others: tuple[Loops, ...] = ()
-    """What the same kernel computes behind this, of parts that have another shape."""
+    """The loops that the same kernel runs afterwards, for parts that have another shape."""
     spans: tuple[Span, ...] = ()
-    """What is asked of the sizes of a call."""
+    """The requirements on the sizes of a call."""
     shapes: tuple[Tensor, ...] = ()
     """What is not read, and shapes the grid."""
 
     @property
     def reductions(self) -> tuple[Reduce, ...]:
+        """The reductions among the steps."""
         return tuple(node for node in self.steps if isinstance(node, Reduce))
 
     @property
     def all(self) -> tuple[Loops, ...]:
+        """These loops and the others of the same kernel."""
         return (self, *self.others)
 
     @property
     def cuts(self) -> tuple[Cut, ...]:
-        """Those of all tensors, in all loops."""
+        """The cuts of all tensors and outputs, in all loops."""
         of_outputs = (output.cuts for part in self.all for output in part.outputs)
         of_tensors = (tensor.cuts for part in self.all for tensor in part.tensors)
         return tuple(dict.fromkeys(cut for cuts in (*of_tensors, *of_outputs) for cut in cuts))
 
     def is_row(self, node: Node) -> bool:
-        """Whether there is one value of it for a row."""
+        """Return whether the node has one value per row."""
         return node.form.extent is not Extent.GRID
 
     def is_call(self, node: Node) -> bool:
+        """Return whether the node has one value for the whole call."""
         return isinstance(node, (Number, Scalar, Size, Text)) or (
             isinstance(node, Apply) and node.form.extent is Extent.CALL
         )
 
 
 def loops(schema: Schema, comment: str, outputs: tuple[Output, ...], names: tuple[tuple[str, Node], ...] = ()) -> Loops:
-    """Raises a RuleError where one pass over memory is not enough."""
+    """Return the loops of a kernel.
+
+    Raises:
+        RuleError: One pass over memory is not enough.
+    """
     plain = in_plain_functions((*(output.value for output in outputs), *(node for _, node in names)))
     names = tuple((name, plain[node]) for name, node in names)
     groups: dict[object, list[Output]] = {}
@@ -108,7 +120,7 @@ def loops(schema: Schema, comment: str, outputs: tuple[Output, ...], names: tupl
 
 
 def _parts(output: Output) -> Iterator[Output]:
-    """An output that is put together, part by part."""
+    """Yield the parts of an output that is put together from parts, or the output itself."""
     if not isinstance(output.value, Join):
         yield output
         return
@@ -118,7 +130,7 @@ def _parts(output: Output) -> Iterator[Output]:
 
 
 def _shape_key(output: Output) -> object:
-    """The same for what may be computed side by side, as far as shapes are known."""
+    """Return a key that is equal for outputs that can be computed together, as far as shapes are known."""
     tensors = [node for node in (*_nodes((output,)), *output.shapes) if isinstance(node, Tensor)]
     cuts = [cut for node in tensors for cut in node.cuts]
     return frozenset((cut.axis, cut.count) for cut in (*cuts, *output.cuts))
@@ -144,7 +156,10 @@ def _loops(schema: Schema, comment: str, outputs: tuple[Output, ...], names: tup
 
 
 class TwoPasses(RuleError):
-    """`first` is the reduction that a pass of its own would give."""
+    """Raised if a formula needs two passes over memory.
+
+    `first` is the reduction that could become an operator of its own.
+    """
 
     def __init__(self, schema: Schema, axes: Axes, others: Axes, first: Reduce | None) -> None:
         spelled = " and ".join(
@@ -174,7 +189,7 @@ def _axes(outputs: tuple[Output, ...]) -> Iterator[Axes]:
 
 
 def _totals_added_up(output: Output) -> Output:
-    """The total of what rows give, as a sum that each of them adds to."""
+    """Return the output with its total as a sum to which each row adds."""
     inside = _linear(output.value)
     if inside is None or output.is_sum:
         return output
@@ -182,7 +197,7 @@ def _totals_added_up(output: Output) -> Output:
 
 
 def _linear(node: Node) -> Node | None:
-    """What is summed, where a node is the total of something, or a multiple of that."""
+    """Return what is summed if the node is the total of something or a multiple of it; else None."""
     if isinstance(node, Reduce) and node.axes is None and node.kind in ("sum", "mean"):
         return apply("divide", node.arg, count(None, node.arg.form)) if node.kind == "mean" else node.arg
     if not isinstance(node, Apply):

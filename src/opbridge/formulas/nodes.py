@@ -1,7 +1,7 @@
-"""What a formula is once its names and types are known: a graph in which equal parts are one node.
+"""The graph of a formula with names and types resolved, in which equal parts are one node.
 
-Sizes are unknown; what is known of a node's dimensions is its form, relative to the shape that the formula's tensors
-broadcast to, which is called the grid.
+Sizes are unknown. What is known about a node's dimensions is its form, relative to the shape to which the
+formula's tensors broadcast. That shape is called the grid.
 """
 
 from __future__ import annotations
@@ -16,12 +16,14 @@ from weakref import WeakValueDictionary
 from opbridge.rules.syntax import Expr
 
 Axes = tuple[int, ...] | None
-"""Sorted, and all from the front or all from the back; None: all axes."""
+"""Axes in ascending order, all counted from the front or all from the back; None means all axes."""
 
 
 class Extent(Enum):
+    """Which axes of the grid a node has."""
+
     CALL = 0
-    """One number for a call, which no tensor shapes."""
+    """One number for the whole call, independent of the tensors' shapes."""
     DROPPED = 1
     """The grid without some axes."""
     KEPT = 2
@@ -31,6 +33,8 @@ class Extent(Enum):
 
 @dataclass(frozen=True)
 class Form:
+    """The dimensions of a node relative to the grid."""
+
     extent: Extent
     axes: Axes = ()
 
@@ -45,7 +49,7 @@ CALL, GRID = Form(Extent.CALL), Form(Extent.GRID)
 
 @dataclass(frozen=True)
 class Cut:
-    """Some places of an axis, which is counted from the end: `count` of them from `start` on; the axis has `whole`."""
+    """A part of an axis, counted from the end: `count` places from `start` on, of `whole` places."""
 
     axis: int
     start: Expr
@@ -56,143 +60,165 @@ class Cut:
 
 @dataclass(frozen=True, eq=False)
 class Node:
-    """Made by `made` alone, so that nodes are equal where they are the same object."""
+    """A part of a formula. Only `made` creates nodes, so that equal nodes are the same object."""
 
     @property
     def form(self) -> Form:
+        """The node's dimensions."""
         return CALL
 
     @property
     def is_truth(self) -> bool:
+        """Whether the node is a condition."""
         return False
 
     @property
     def inputs(self) -> tuple[Node, ...]:
+        """The nodes that it is computed from."""
         return ()
 
 
 @dataclass(frozen=True, eq=False)
 class Number(Node):
+    """A literal number or condition."""
+
     value: int | float | bool
 
     @property
     def is_truth(self) -> bool:
+        """Whether it is True or False."""
         return isinstance(self.value, bool)
 
 
 @dataclass(frozen=True, eq=False)
 class Scalar(Node):
-    """An argument that is no tensor."""
+    """An argument that is not a tensor."""
 
     name: str
     type: str
 
     @property
     def is_truth(self) -> bool:
+        """Whether the argument is a bool."""
         return self.type == "bool"
 
 
 @dataclass(frozen=True, eq=False)
 class Text(Node):
-    """Of a string argument: whether it is this one."""
+    """The condition that a string argument has this value."""
 
     name: str
     value: str
 
     @property
     def is_truth(self) -> bool:
+        """Always true."""
         return True
 
 
 @dataclass(frozen=True, eq=False)
 class Size(Node):
-    """A size of a call as a number."""
+    """A size in a call, used as a number."""
 
     size: Expr
 
 
 @dataclass(frozen=True, eq=False)
 class Tensor(Node):
+    """A tensor argument, or a part of one."""
+
     name: str
     placed: Form = GRID
     is_mask: bool = False
     cuts: tuple[Cut, ...] = ()
-    """The part of it that is meant, by axes; of a size of 1, which broadcasts, all."""
+    """The part of the tensor by axes; an axis of size 1, which broadcasts, is used whole."""
 
     @property
     def form(self) -> Form:
+        """The form in which the tensor appears."""
         return self.placed
 
     @property
     def is_truth(self) -> bool:
+        """Whether the tensor is used as a mask."""
         return self.is_mask
 
 
 @dataclass(frozen=True, eq=False)
 class Apply(Node):
-    """A function of each element."""
+    """An elementwise function."""
 
     function: str
     args: tuple[Node, ...]
     placed: Form
     truth: bool = False
     dtype: str = ""
-    """Of `astype`."""
+    """The type to which `astype` converts."""
 
     @property
     def form(self) -> Form:
+        """The form of the result."""
         return self.placed
 
     @property
     def is_truth(self) -> bool:
+        """Whether the result is a condition."""
         return self.truth
 
     @property
     def inputs(self) -> tuple[Node, ...]:
+        """The function's arguments."""
         return self.args
 
 
 @dataclass(frozen=True, eq=False)
 class Join(Node):
-    """Parts put together along an axis, which they fill; what an output is, and nothing is computed from."""
+    """Parts that together fill an axis; it can be an output, but nothing is computed from it."""
 
     parts: tuple[Node, ...]
     cuts: tuple[Cut, ...]
 
     @property
     def form(self) -> Form:
+        """The grid."""
         return GRID
 
     @property
     def is_truth(self) -> bool:
+        """Whether all parts are conditions."""
         return all(part.is_truth for part in self.parts)
 
     @property
     def inputs(self) -> tuple[Node, ...]:
+        """The parts."""
         return self.parts
 
 
 @dataclass(frozen=True, eq=False)
 class Reduce(Node):
+    """A reduction along axes."""
+
     kind: str
     arg: Node
     axes: Axes
     keeps: bool
     correction: int | float = 0
-    """Of `var`."""
+    """The correction of `var`."""
 
     @property
     def form(self) -> Form:
+        """The grid without the reduced axes, or with size 1 there."""
         return Form(Extent.KEPT if self.keeps else Extent.DROPPED, self.axes)
 
     @property
     def inputs(self) -> tuple[Node, ...]:
+        """The node that is reduced."""
         return (self.arg,)
 
 
 @dataclass(frozen=True, eq=False)
 class Scan(Node):
-    """The sums of what comes before each element along an axis and of itself; backwards, of what comes behind it."""
+    """The cumulative sums along an axis, each including its own element; backwards, they start from the end."""
 
     arg: Node
     axis: int
@@ -200,46 +226,52 @@ class Scan(Node):
 
     @property
     def form(self) -> Form:
+        """The grid."""
         return GRID
 
     @property
     def inputs(self) -> tuple[Node, ...]:
+        """The node that is summed."""
         return (self.arg,)
 
 
 @dataclass(frozen=True, eq=False)
 class Expand(Node):
-    """What has lost its axes, with axes of size 1 in their place."""
+    """A node that has lost axes, with axes of size 1 in their place."""
 
     arg: Node
 
     @property
     def form(self) -> Form:
+        """The grid with size 1 at these axes."""
         return Form(Extent.KEPT, self.arg.form.axes)
 
     @property
     def inputs(self) -> tuple[Node, ...]:
+        """The node without the axes."""
         return (self.arg,)
 
 
 @dataclass(frozen=True, eq=False)
 class Squeeze(Node):
-    """The inverse: what has axes of size 1, without them."""
+    """The inverse of Expand: a node with axes of size 1, without them."""
 
     arg: Node
 
     @property
     def form(self) -> Form:
+        """The grid without these axes."""
         return Form(Extent.DROPPED, self.arg.form.axes)
 
     @property
     def inputs(self) -> tuple[Node, ...]:
+        """The node with the axes."""
         return (self.arg,)
 
 
 @dataclass(frozen=True, eq=False)
 class Count(Node):
-    """How many elements of this form there are along these axes."""
+    """The number of elements of this form along these axes."""
 
     axes: Axes
     of: Form
@@ -250,7 +282,7 @@ _known: WeakValueDictionary[tuple[Any, ...], Node] = WeakValueDictionary()
 
 
 def made(kind: Callable[..., N], *values: Any) -> N:
-    """The one node with these values."""
+    """Return the one node with these values."""
     key = (kind, *values, *map(_sort, values))
     node = _known.get(key)
     if node is None:
@@ -265,7 +297,7 @@ def _sort(value: Any) -> object:
 
 
 def ordered(roots: Iterator[Node] | tuple[Node, ...]) -> list[Node]:
-    """All nodes below these, each once and behind those that it needs."""
+    """Return all nodes below these, each once and after its inputs."""
     order: dict[Node, None] = {}
     waiting = [(root, False) for root in reversed(tuple(roots))]
     while waiting:
@@ -281,18 +313,18 @@ def ordered(roots: Iterator[Node] | tuple[Node, ...]) -> list[Node]:
 
 
 def grid_tensors(roots: Iterable[Node]) -> tuple[str, ...]:
-    """The names of those that together have the shape of the grid."""
+    """Return the names of the tensors that together have the grid's shape."""
     found = {node.name for node in ordered(tuple(roots)) if isinstance(node, Tensor) and node.form == GRID}
     return tuple(sorted(found))
 
 
 def is_cut(roots: Iterable[Node]) -> bool:
-    """Whether parts of tensors stand in it, or are put together, whose shapes are not the grid's."""
+    """Return whether the graph contains parts of tensors or joins of parts, whose shapes are not the grid's."""
     return any(isinstance(node, Join) or (isinstance(node, Tensor) and node.cuts) for node in ordered(tuple(roots)))
 
 
 def rebuilt(roots: tuple[Node, ...], change: Callable[[Node], Node | None]) -> tuple[Node, ...]:
-    """The same graph with nodes in the place of those for which `change` has one."""
+    """Return the same graph with each node replaced for which `change` returns another."""
     new: dict[Node, Node] = {}
     for node in ordered(roots):
         replaced = change(node)
@@ -301,7 +333,7 @@ def rebuilt(roots: tuple[Node, ...], change: Callable[[Node], Node | None]) -> t
 
 
 def with_inputs(node: Node, new: dict[Node, Node]) -> Node:
-    """The node with others in the place of its inputs."""
+    """Return the node with its inputs replaced."""
     if all(new[child] is child for child in node.inputs):
         return node
     values = [getattr(node, field.name) for field in fields(node)]

@@ -1,4 +1,4 @@
-"""What a node is for a row of numbers: in Python alone, to hold one formula against another."""
+"""Evaluate nodes for a row of numbers in plain Python, to compare one formula with another."""
 
 from __future__ import annotations
 
@@ -11,15 +11,19 @@ from opbridge.formulas.meanings import in_plain_functions
 from opbridge.formulas.nodes import GRID, Apply, Count, Expand, Node, Number, Reduce, Scalar, Scan, Squeeze, Tensor
 
 Row = list[float]
-"""As long as all others, or of one number that stands for as many."""
+"""As many numbers as the other rows have, or one number that stands for all of them."""
 
 
 class NoNumber(Exception):
-    """A node that depends on more than numbers."""
+    """Raised for a node that depends on more than numbers."""
 
 
 def row_of(node: Node, values: Mapping[str, Row], size: int) -> Row:
-    """Where all tensors have one dimension of this size; `values` are those of arguments."""
+    """Return the node's values if all tensors have one dimension of this size; `values` are those of the arguments.
+
+    Raises:
+        NoNumber: The node depends on more than numbers.
+    """
     return _row(in_plain_functions((node,))[node], values, size)
 
 

@@ -1,4 +1,4 @@
-"""A formula that takes two passes over memory, as two operators that take one each."""
+"""Write a formula that needs two passes over memory as two operators that need one each."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from opbridge.rules.syntax import Expr, Name
 from opbridge.schema import Schema
 
 Statements = Sequence[tuple[str, Expr]]
-"""Parts by their names, and outputs, which have none."""
+"""The named parts, and the outputs, whose name is empty."""
 
 
 def two_operators_of(program: Program, first: Node | None) -> str:
-    """Both written out; empty where the reduction stands in no text."""
+    """Return the declarations of both operators as text; empty if the reduction has no text of its own."""
     plain = in_plain_functions(tuple(node for node, _ in program.reductions))
     part = next((expr for node, expr in program.reductions if plain[node] is first), None)
     schema, statements = program.schema, program.statements
@@ -49,7 +49,7 @@ def _declared(schema: Schema, name: str, returns: str, statements: Statements, m
 
 
 def _needed(statements: Statements) -> Statements:
-    """Without parts that nothing uses any more."""
+    """Return the statements without parts that are not used any more."""
     found: list[tuple[str, Expr]] = []
     names: set[str] = set()
     for label, expr in reversed(statements):

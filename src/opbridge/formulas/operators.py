@@ -1,4 +1,4 @@
-"""From a formula to operators: itself and its backward, with rules and kernels, as a manifest would declare them."""
+"""Derive operators from a formula: the operator and its backward, with the rules and kernels of a manifest."""
 
 from __future__ import annotations
 
@@ -19,25 +19,36 @@ from opbridge.schema import Schema
 
 @dataclass(frozen=True)
 class FormulaOperators:
+    """The operators that follow from one formula."""
+
     forward: Generated
     backward: Generated | None
-    """None where nothing has a gradient."""
+    """The backward operator; None if no tensor has a gradient."""
     gradients: tuple[tuple[str, str], ...]
     """The gradient of each tensor, as text."""
     devices: tuple[str, ...]
-    """Those that kernels were asked for, and can be had."""
+    """The requested devices for which there are kernels."""
     refusals: tuple[tuple[str, RuleError], ...]
-    """Why others have none."""
+    """The devices without kernels, with the reason."""
 
     @property
     def all(self) -> tuple[Generated, ...]:
+        """The operator and, if there is one, its backward."""
         return (self.forward,) if self.backward is None else (self.forward, self.backward)
 
 
 def formula_operators(
     text: str, schema: Schema, where: Location | None = None, has_gradient: bool = True, device: str | None = None
 ) -> FormulaOperators:
-    """`has_gradient` is whether one is wanted that follows from the formula; kernels are for one device, or all."""
+    """Return the operators that follow from a formula.
+
+    Args:
+        has_gradient: Whether to derive a gradient from the formula.
+        device: The only device for which kernels are needed; by default all.
+
+    Raises:
+        RuleError: The formula is invalid, does not fit the schema, or has no kernel for the device.
+    """
     program = read_formula(text, schema, where)
     if device is not None and device not in PRINTERS:
         raise RuleError(f"no formula becomes a kernel for '{device}'", where, f"devices: {', '.join(PRINTERS)}")
@@ -57,14 +68,14 @@ def formula_operators(
 
 
 def _refusals(operators: tuple[Generated, ...]) -> dict[str, RuleError]:
-    """A device without the gradient has not got the operator."""
+    """Return the devices without kernels; one that cannot compute the gradient gets no operator either."""
     found = {name: [target.refusal(item.loops) for item in operators] for name, target in PRINTERS.items()}
-    # The operator's own reason before that of its gradient.
+    # The operator's own reason takes precedence over that of its gradient.
     return {name: error for name, errors in found.items() for error in reversed(errors) if error is not None}
 
 
 def _derivatives(program: Program, found: Backward | None) -> dict[str, str]:
-    """Zero is a gradient too: that of a tensor on which nothing depends but through steps."""
+    """Return the derivatives, with zero for tensors on which the outputs depend only through steps."""
     if all(node.is_truth or is_index(node) for node in program.outputs):
         return {}
     derivatives = {", ".join(found.targets): found.call} if found else {}

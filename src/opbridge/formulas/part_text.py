@@ -1,4 +1,4 @@
-"""Formulas of array functions where parts of tensors stand: slices, and arrays with zeros beside a part."""
+"""Print formulas that contain parts of tensors as array functions: slices, and arrays with zeros around a part."""
 
 from __future__ import annotations
 
@@ -29,8 +29,11 @@ from opbridge.rules.syntax import (
 
 
 class PartText(ArrayText):
-    """Prints what is computed of `roots`, of which all parts have one shape; `full` are names of tensors that have the
-    shape of all of them together, `alike` those of tensors that have the shape of another one."""
+    """Print what is computed from `roots`, whose parts all have one shape.
+
+    `full` names tensors with the shape of all of them together. `alike` maps a tensor to another that has the same
+    shape.
+    """
 
     def __init__(
         self, spelled: Mapping[str, Expr], roots: Iterable[Node], full: Iterable[str], alike: Mapping[str, str]
@@ -43,12 +46,15 @@ class PartText(ArrayText):
         self.tensors = [node for node in tensors if node.name in self.full][:1] or tensors
 
     def whole(self) -> Expr:
+        """Return an array with the shape of the parts."""
         return reduce(lambda a, b: Binary("+", a, b), map(self.part, self.tensors))
 
     def part(self, node: Tensor) -> Expr:
+        """Return the slice of a tensor."""
         return self._sliced(node, node.cuts)
 
     def gradient_of_part(self, value: Node, node: Tensor) -> Expr:
+        """Return the gradient of a part of a tensor, in the part's shape."""
         text, shape = self.expression(value), Attribute(self.part(node), "shape")
         if node.form != GRID:
             return text if value.form == node.form else Call("broadcast_to", (text, shape))
@@ -58,7 +64,7 @@ class PartText(ArrayText):
         return text if self.is_alone or node.name in self.full else Call("sum_to", (text, shape))
 
     def beside_zeros(self, value: Expr, node: Tensor) -> Expr:
-        """Of the tensor that `node` is a part of, a value of that part."""
+        """Return the value of the part `node` with zeros around it, in the shape of the whole tensor."""
         for place in reversed(range(len(node.cuts))):
             value = self._spread(value, self._sliced(node, node.cuts[:place]), node, node.cuts[place])
         return value
@@ -74,7 +80,7 @@ class PartText(ArrayText):
         return self._where_long(node, cut, text, whole)
 
     def _where_long(self, node: Tensor, cut: Cut, text: Expr, otherwise: Expr) -> Expr:
-        """A tensor may be of size 1 instead, or have no such axis, and broadcast."""
+        """Return the text, with `otherwise` for tensors that have size 1 or no such axis, and so broadcast."""
         if node.name in self.full or cut.whole == _length(Name(self.alike.get(node.name, node.name)), cut.axis):
             return text
         whole = self.tensor(node.name)
@@ -114,7 +120,7 @@ class PartText(ArrayText):
         return Index(whole, (Dots(), bounds, *(Slice(None, None, None) for _ in range(-cut.axis - 1))))
 
     def _size(self, size: Expr) -> Expr:
-        """As array functions write it."""
+        """Return a size as array functions write it."""
 
         def spelled(expr: Expr) -> Expr:
             match expr:

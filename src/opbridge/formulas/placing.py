@@ -1,4 +1,4 @@
-"""Slices and what puts parts together, as a formula writes them: `x[..., ::2]`, `concat([x, y], -1)`."""
+"""Read slices and functions that put parts together in a formula: `x[..., ::2]`, `concat([x, y], -1)`."""
 
 from __future__ import annotations
 
@@ -17,23 +17,27 @@ _FIRST = "slice the tensors before they are reduced, or make it two operators"
 
 
 class Reader(Protocol):
-    """What reads the formula around these."""
+    """The interface of the formula's reader."""
 
     schema: Schema
 
-    def value(self, expr: Expr) -> Node: ...
+    def value(self, expr: Expr) -> Node:
+        """Return the node of an expression."""
 
-    def error(self, message: str, at: int | Expr, hint: str = "") -> RuleError: ...
+    def error(self, message: str, at: int | Expr, hint: str = "") -> RuleError:
+        """Return an error at a place in the formula."""
 
 
 class Placer:
+    """Read the slices, joins and sizes in a formula."""
+
     def __init__(self, reader: Reader) -> None:
         self.reader = reader
         self.sizes: dict[str, Expr] = {}
-        """Names for sizes."""
+        """The sizes that have names in the formula."""
 
     def is_size(self, expr: Expr) -> bool:
-        """Whether it is one that no value can be, since it looks at a shape."""
+        """Return whether an expression is a size that cannot be a value, because it uses a shape."""
         looks = any(
             (isinstance(node, Attribute) and node.name == "shape") or (isinstance(node, Name) and node.id in self.sizes)
             for node in expr.walk()
@@ -54,6 +58,11 @@ class Placer:
         return {item.name for item in self.reader.schema.attributes if str(item.type) in _INTS}
 
     def size(self, expr: Expr) -> Expr:
+        """Return a size in a normal form, with names replaced.
+
+        Raises:
+            RuleError: The expression is not a size.
+        """
         match expr:
             case Int():
                 return expr
@@ -76,7 +85,7 @@ class Placer:
         return name in {argument.name for argument in self.reader.schema.tensor_arguments}
 
     def index(self, expr: Index) -> Node:
-        """`x[..., a:b, ::2]`: one slice for each of the last axes."""
+        """Return the node of `x[..., a:b, ::2]`: one slice for each of the last axes."""
         node = self.reader.value(expr.value)
         if node.form != GRID:
             raise self.reader.error(
@@ -92,6 +101,7 @@ class Placer:
         return node
 
     def cut(self, item: Slice, whole: Expr, axis: int) -> Cut:
+        """Return a slice of an axis with `whole` places."""
         step = item.step or Int(1)
         if step == Unary("-", Int(1)) and item.start is None and item.stop is None:
             return _reversed(axis, whole)
@@ -106,18 +116,21 @@ class Placer:
         return Cut(axis, start, plus(Binary("//", whole, step), Int(0)), step.value, whole)
 
     def bound(self, expr: Expr | None, default: Expr, whole: Expr) -> Expr:
+        """Return the start or end of a slice; a negative one counts from the end."""
         if expr is None:
             return default
         size = self.size(expr)
         return plus(whole, size) if isinstance(size, Unary) and size.op == "-" else size
 
     def sliced(self, node: Node, cut: Cut, at: Expr) -> Node:
+        """Return a part of a node, or raise a RuleError if one pass over memory cannot compute it."""
         try:
             return sliced(node, cut)
         except CutError as error:
             raise self.reader.error(f"one pass over memory does not give {error}: {at}", at, _FIRST) from None
 
     def call(self, expr: Call) -> Node:
+        """Return the node of concat(), interleave(), flip() or roll()."""
         given = dict(expr.kwargs)
         if expr.name in ("concat", "cat", "interleave"):
             return self.together(expr, self.axis(expr, given, 1))
@@ -128,6 +141,7 @@ class Placer:
         return self.rolled(expr, given)
 
     def axis(self, expr: Call, given: dict[str, Expr], place: int) -> int:
+        """Return the axis argument of a call, which must be negative."""
         spelled = expr.args[place] if len(expr.args) > place else given.get("axis", given.get("dim"))
         match spelled:
             case Unary("-", Int(value)) if expr.args and 0 < value <= 8:
@@ -137,6 +151,7 @@ class Placer:
         raise self.reader.error(f"{expr.name}() takes one axis, below 0", expr, hint)
 
     def together(self, expr: Call, axis: int) -> Node:
+        """Return the node of concat() or interleave()."""
         items = expr.args[0]
         if not isinstance(items, ListOf) or not items.items:
             raise self.reader.error(f"{expr.name}() takes a list: {expr}", expr, f"{expr.name}([x, y], -1)")
@@ -156,6 +171,7 @@ class Placer:
         return join(parts, [Cut(axis, a, n, 1, whole) for a, n in zip(places[:-1], counts, strict=True)])
 
     def rolled(self, expr: Call, given: dict[str, Expr]) -> Node:
+        """Return the node of roll()."""
         axis = self.axis(expr, given, 2)
         shift = expr.args[1] if len(expr.args) > 1 else given.get("shift")
         if shift is None:
@@ -174,7 +190,7 @@ def _reversed(axis: int, whole: Expr) -> Cut:
 
 
 def size_of(node: Node, axis: int) -> Expr:
-    """How long it is along an axis, counted from the end."""
+    """Return the size of a node along an axis, which is counted from the end."""
     if isinstance(node, Join):
         return node.cuts[0].whole if node.cuts[0].axis == axis else size_of(node.parts[0], axis)
     tensors = [part for part in ordered((node,)) if isinstance(part, Tensor) and part.form == GRID]

@@ -1,4 +1,4 @@
-"""What the printers of C++ and of its relatives share: names, and the text of a node."""
+"""The common base of the printers for C++ and its dialects: names, and the text of a node."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ _PLAIN_FUNCTION = re.compile(r"[a-z][a-z0-9_]*")
 
 
 def function_name(schema: Schema) -> str:
-    """The operator's, where C++ and the kernel itself leave that name free."""
+    """Return the operator's name, changed if C++ or the kernel itself uses it."""
     name = schema.name if _PLAIN_FUNCTION.fullmatch(schema.name) else f"{schema.name}_"
     return _free_name(name, _TAKEN | MACROS)
 
@@ -84,16 +84,16 @@ TOTALS = {"sum": "sum", "mean": "sum", "max": "max", "min": "min", "largest": "m
 
 
 class FormulaText:
-    """What every printer has of a formula: names, the host's function, and C++ for what is the same for a whole call.
+    """The part that every printer shares: names, the host function, and C++ for what is the same for a whole call.
 
-    `includes` are the headers beside kernel.h.
+    `includes` are the headers in addition to kernel.h.
     """
 
     includes: tuple[str, ...]
     numel: str
     n_rows: str
     taken_too: frozenset[str] = frozenset()
-    """Names that the kernels of one device have besides."""
+    """Additional names that the kernels for one device use."""
 
     def __init__(self, loops: Loops) -> None:
         self.loops = loops
@@ -104,12 +104,12 @@ class FormulaText:
         self.preferred = {node: own_name(name) for name, node in loops.names}
         self.lines: list[str] = []
         self.rows: dict[Node, str] = {}
-        """What is computed once a row, by its name."""
+        """The names of the values computed once per row."""
         self.own_names: set[str] = set()
         self.start(loops)
 
     def start(self, loops: Loops) -> None:
-        """The next of the kernel's loops."""
+        """Start printing the next of the kernel's loops."""
         self.loops = loops
         self.rows.clear()
         self.taken -= self.own_names
@@ -130,6 +130,7 @@ class FormulaText:
 
     @property
     def heading(self) -> str:
+        """The comment and the includes at the start of the source."""
         loops = self.loops
         comment = "\n".join(f"//   {line.strip()}" for line in loops.comment.splitlines() if line.strip())
         first = ("opbridge/uncontracted.h",) if self.looks_for_extremes else ()
@@ -138,23 +139,27 @@ class FormulaText:
 
     @property
     def looks_for_extremes(self) -> bool:
-        """Whether a value is computed twice: to find the largest, and to find where that is."""
+        """Whether values are computed twice and compared: once to find the largest, and once to find where it is."""
         reductions = (node for part in self.loops.all for node in part.reductions)
         return any(node.kind in EXTREMES for node in reductions)
 
     @property
     def kernel(self) -> str:
+        """The OB_KERNEL line."""
         return f"OB_KERNEL({function_name(self.loops.schema)}, float, double, ob::half, ob::bfloat16)\n"
 
     def fresh(self, name: str) -> str:
+        """Return an unused name like this one, and mark it as used."""
         name = _free_name(name, self.taken)
         self.taken.add(name)
         return name
 
     def name_of(self, node: Node, otherwise: str) -> str:
+        """Return an unused name for a node: the name that the author gave it, or else this one."""
         return self.fresh(self.preferred.get(node, otherwise))
 
     def signature(self) -> list[str]:
+        """Return the parameters of the kernel."""
         masks = {node.name for part in self.loops.all for node in (*part.tensors, *part.shapes) if node.is_mask}
         values = {output.name: output for part in self.loops.all for output in part.outputs}
         nodes = ordered(tuple(output.value for part in self.loops.all for output in part.outputs))
@@ -163,7 +168,7 @@ class FormulaText:
         used |= names_of([*nodes, *shapes, *(output for part in self.loops.all for output in part.outputs)])
         found = []
         for argument in self.loops.schema.arguments:
-            # Of some tensors a gradient needs the shape alone.
+            # A gradient needs only the shape of some tensors; these parameters have no name.
             name = f" {self.parameters[argument.name]}" if argument.name in used else ""
             if argument.is_tensor:
                 found.append(f"ob::In<{'bool' if argument.name in masks else 'T'}, ob::strided>{name}")
@@ -172,7 +177,7 @@ class FormulaText:
         return [*found, *(f"ob::Out<{self.type_of(values[name])}> {own}" for name, own in self.outputs.items())]
 
     def checks(self) -> list[str]:
-        """Of sizes that the loops take for granted, and outputs that several of them add to."""
+        """Return the lines that check assumed sizes, and that clear outputs to which several loops add."""
         found = [
             f"ob::check_divides({size_text(whole, self.parameters)}, {divisor});"
             for whole, divisor in divisions(self.loops.cuts)
@@ -187,6 +192,7 @@ class FormulaText:
         return found
 
     def span(self, span: Span) -> str:
+        """Return the line that checks one requirement on sizes."""
         axes = "ob::Axes::all()" if span.axes is None else f"{{{', '.join(map(str, span.axes))}}}"
         tensors, everything = (
             ", ".join(f"&{self.parameters[name]}" for name in names)
@@ -195,13 +201,15 @@ class FormulaText:
         return f"ob::check_spans({axes}, {{{tensors}}}, {{{everything}}});"
 
     def type_of(self, output: Output) -> str:
+        """Return the element type of an output in C++."""
         return TYPES.get(dtype_of(output.value) or "", "int64_t" if is_index(output.value) else "T")
 
     def use(self, verb: str, name: str, extent: Extent) -> str:
+        """Return how a grid uses a tensor."""
         return f"ob::{verb}({name}{', true' if extent is Extent.DROPPED else ''})"
 
     def grid(self) -> str:
-        """The arguments of a grid."""
+        """Return the arguments of a grid."""
 
         def reads(tensors: Iterable[Tensor]) -> list[str]:
             return [
@@ -230,12 +238,13 @@ class FormulaText:
         return [f'grid.needs_elements("{found}");'] if found else []
 
     def count(self, node: Count) -> str:
+        """Return C++ for a number of elements."""
         if node.axes == self.loops.axes:
             return "F(n)"
         return self.numel if node.of.extent is Extent.GRID else self.n_rows
 
     def sizes(self) -> list[tuple[str, str]]:
-        """What is a number among elements: names, which stand for them from here on, and texts."""
+        """Return the names and texts of the sizes used as numbers; from here on, the names replace them."""
         found = []
         for node in ordered(tuple(output.value for output in self.loops.outputs)):
             if isinstance(node, Size):
@@ -245,10 +254,11 @@ class FormulaText:
         return found
 
     def line(self, depth: int, text: str) -> None:
+        """Append a line with this indentation depth."""
         self.lines.append("  " * depth + text)
 
     def reached(self, roots: tuple[Node, ...]) -> Iterable[Node]:
-        """What is computed anew for an element: nothing below what is known of its row."""
+        """Return the nodes that are computed again for each element, without those below values of the row."""
         found: dict[Node, None] = {}
 
         def visit(node: Node) -> None:
@@ -263,12 +273,12 @@ class FormulaText:
         return found
 
     def scans(self, roots: tuple[Node, ...]) -> list[Scan]:
-        """Those that an element's value is made of."""
+        """Return the scans that an element's value uses."""
         used = dict.fromkeys([*roots, *(part for node in self.reached(roots) for part in node.inputs)])
         return [node for node in used if isinstance(node, Scan)]
 
     def text(self, node: Node, named: dict[Node, str]) -> tuple[str, int]:
-        """C++ for a node, and how tightly it binds."""
+        """Return C++ for a node, and its precedence."""
         name = named.get(node) or self.rows.get(node)
         if name is not None:
             return name, CALL
@@ -296,6 +306,7 @@ class FormulaText:
         raise TypeError(f"{type(node).__name__} has no C++")
 
     def applied(self, node: Apply, named: dict[Node, str]) -> tuple[str, int]:
+        """Return C++ for an elementwise function, and its precedence."""
         if node.function == "astype":
             value = self.text(node.args[0], named)[0]
             return f"F({TYPES[node.dtype]}({value}))", CALL
@@ -315,7 +326,7 @@ class FormulaText:
 
 
 class Printer(FormulaText, ABC):
-    """The loops of one formula, where a value of an element is an expression of C++."""
+    """Print the loops of one formula for languages in which an element's value is a C++ expression."""
 
     def __init__(self, loops: Loops) -> None:
         super().__init__(loops)
@@ -328,7 +339,7 @@ class Printer(FormulaText, ABC):
         return self.rows_of[name]
 
     def body(self) -> None:
-        """The lines of a row."""
+        """Write the lines for one row."""
         self.line(2, "const int64_t n = row.size();")
         self.pointers()
         for step in self.loops.steps:
@@ -343,11 +354,11 @@ class Printer(FormulaText, ABC):
                 self.put(output, place)
 
     def kind_of(self, output: Output) -> str:
-        """The type that a body gives an output in."""
+        """Return the type in which a body computes an output."""
         return "F" if output.is_sum else self.type_of(output)
 
     def step(self, node: Reduce | Scan) -> None:
-        """A walk over the row."""
+        """Write a walk over the row."""
         if isinstance(node, Scan):
             self.row_values((node.arg,))
             self.scan(node, self.name_of(node, "rest" if node.is_backward else "total"))
@@ -355,6 +366,7 @@ class Printer(FormulaText, ABC):
             self.reduction(node)
 
     def reduction(self, node: Reduce) -> None:
+        """Write a reduction, and record its name."""
         self.row_values((node.arg,))
         name = self.name_of(node, node.kind)
         if node.kind in TOTALS:
@@ -375,6 +387,7 @@ class Printer(FormulaText, ABC):
         self.rows[node] = name
 
     def mean(self, node: Reduce, name: str) -> str:
+        """Return the name of the mean, after writing it if it is not known yet."""
         known = (made(Reduce, "mean", node.arg, node.axes, keeps, 0) for keeps in (True, False))
         found = next((self.rows[mean] for mean in known if mean in self.rows), None)
         if found is None:
@@ -383,19 +396,20 @@ class Printer(FormulaText, ABC):
         return found
 
     @abstractmethod
-    def pointers(self) -> None: ...
+    def pointers(self) -> None:
+        """Write the pointers to the tensors' rows."""
 
     @abstractmethod
     def total(self, kind: str, node: Node, around: str = "{}") -> str:
-        """What a value of each element comes down to; `around` is what is made of that value first."""
+        """Return the reduction of a row's elements; `around` transforms each element first."""
 
     @abstractmethod
     def place(self, node: Reduce) -> str:
-        """Of an argmax or argmin."""
+        """Return the index that an argmax or argmin finds."""
 
     @abstractmethod
     def scan(self, node: Scan, name: str) -> None:
-        """Gives `rows` what a scan's value for an element is called."""
+        """Write a scan, and record in `rows` the name of its value for an element."""
 
     @abstractmethod
     def log_total(self, node: Reduce, name: str) -> None:
@@ -403,20 +417,21 @@ class Printer(FormulaText, ABC):
 
     @abstractmethod
     def stores(self, elements: list[tuple[Output, str, int]]) -> None:
-        """Of outputs with a value for each element: the output, its name, and its place in the grid."""
+        """Write the outputs that have a value for each element: the output, its name, and its place in the grid."""
 
     @abstractmethod
     def put(self, output: Output, place: int) -> None:
-        """Of an output with one value for a row."""
+        """Write an output that has one value per row."""
 
     def converted(self, output: Output, kind: str, named: dict[Node, str]) -> str:
+        """Return an output's value in the given type."""
         text = self.text(output.value, named)[0]
         if kind == "F" and not output.value.is_truth:
             return text
         return text if kind in ("bool", "int64_t") else f"{kind}({text})"
 
     def locals(self, roots: tuple[Node, ...], depth: int) -> dict[Node, str]:
-        """Names what is used of one element, each thing once."""
+        """Write local variables for the values of one element that are used more than once, and return all names."""
         nodes = [node for node in self.reached(roots) if node not in self.rows]
         uses = Counter(child for node in nodes for child in node.inputs) + Counter(roots)
         named: dict[Node, str] = {}
@@ -434,10 +449,10 @@ class Printer(FormulaText, ABC):
         return named
 
     def load(self, node: Tensor, depth: int) -> None:
-        """An element of a tensor, by the tensor's name."""
+        """Write the load of a tensor's element into a variable with the tensor's name."""
 
     def computed(self, node: Node, depth: int, around: str) -> tuple[list[str], str]:
-        """A value of one element: lines that come first, and its text."""
+        """Return a value of one element: the lines before it, and its text."""
         before, self.lines = self.lines, []
         text, level = self.text(node, self.locals((node,), depth))
         lines, self.lines = self.lines, before
@@ -449,7 +464,7 @@ class Printer(FormulaText, ABC):
         return lines, around.replace("{}", text)
 
     def row_values(self, roots: tuple[Node, ...]) -> None:
-        """Gives names to what is the same for a whole row."""
+        """Name the values that are the same for a whole row."""
         for node in ordered(roots):
             if node in self.rows or self.loops.is_call(node) or not self.loops.is_row(node):
                 continue
@@ -466,7 +481,7 @@ class Printer(FormulaText, ABC):
 
 
 def _wrapped(args: list[tuple[str, int]], name: str) -> list[str]:
-    """Operands in parentheses where they bind less than their place asks for."""
+    """Return the operands, in parentheses if their precedence is too low for their place."""
     function = FUNCTIONS[name]
     if function.level == CALL:
         return [text for text, _ in args]
@@ -495,7 +510,7 @@ def _pending(node: Node, rows: dict[Node, str]) -> bool:
 
 
 def dtype_of(node: Node) -> str | None:
-    """The element type of an output, where it is not that of the tensors."""
+    """Return the element type of an output; None if it is that of the tensors."""
     if isinstance(node, Join):
         return dtype_of(node.parts[0])
     if node.is_truth:
@@ -504,4 +519,5 @@ def dtype_of(node: Node) -> str | None:
 
 
 def is_index(node: Node) -> bool:
+    """Return whether a node is the index from an argmax or argmin."""
     return isinstance(node, Reduce) and node.kind in ("argmax", "argmin")

@@ -1,4 +1,4 @@
-"""Text to nodes: names for parts, then the value of each output."""
+"""Parse the text of a formula into nodes: the named parts first, then the value of each output."""
 
 from __future__ import annotations
 
@@ -70,21 +70,26 @@ class Program:
     schema: Schema
     text: str
     names: tuple[tuple[str, Node], ...]
-    """What the author called parts."""
+    """The parts by the names that the author gave them."""
     outputs: tuple[Node, ...]
     statements: tuple[tuple[str, Expr], ...] = ()
-    """What stands there, the parts first; outputs have no name."""
+    """The expressions as written, the parts first; the name of an output is empty."""
     reductions: tuple[tuple[Node, Expr], ...] = ()
-    """What reductions were written as."""
+    """The expression of each reduction as written."""
 
 
 def read_formula(text: str, schema: Schema, where: Location | None = None) -> Program:
+    """Parse a formula for an operator.
+
+    Raises:
+        RuleError: The formula is invalid or does not fit the schema.
+    """
     where = where or TextLocation(f"formula of {schema.full_name}", 1, 1, text.partition("\n")[0])
     return _Reader(Source(text, where), schema).program()
 
 
 def read_value(text: str, schema: Schema, names: Mapping[str, Node]) -> Node:
-    """A value over the arguments of a schema and what else has a name."""
+    """Parse one value over the arguments of a schema and additional names."""
     reader = _Reader(Source(text), schema)
     reader.names = {**{argument.name: reader.argument(argument.name) for argument in schema.arguments}, **names}
     return reader.value(parse_expression(text))
@@ -129,7 +134,7 @@ class _Reader:
         return self.source.error(message, offset, hint)
 
     def check_tensors(self, outputs: tuple[Node, ...]) -> None:
-        """Each is one thing in the whole formula."""
+        """Check that each tensor has the same meaning in the whole formula."""
         found: dict[str, Tensor] = {}
         for node in ordered(outputs):
             if not isinstance(node, Tensor):
@@ -258,7 +263,7 @@ class _Reader:
             ) from None
 
     def truth(self, node: Node, at: Expr) -> Node:
-        """A condition; a tensor that stands as one is a mask."""
+        """Return the node as a condition; a tensor used as a condition becomes a mask."""
         if node.is_truth:
             return node
         if isinstance(node, Tensor):
@@ -421,7 +426,7 @@ _KERNEL = "write a kernel for it: opbridge new NAME --template cpp"
 
 
 def two_operators(part: Expr) -> str:
-    """The way out of a formula that needs a second pass."""
+    """Return the hint for a formula that needs a second pass."""
     return f"make it two operators: one with `formula: {part}`, and one that takes what it returns"
 
 

@@ -1,4 +1,4 @@
-"""The rules that follow from a formula: shapes and types of outputs, how batches and shards go through, the work."""
+"""The rules that follow from a formula: shapes and types of outputs, batching, sharding, and the amount of work."""
 
 from __future__ import annotations
 
@@ -12,18 +12,24 @@ from opbridge.schema import Schema
 
 
 def in_order(names: Iterable[str], schema: Schema) -> tuple[str, ...]:
+    """Return the names in the order of the schema's arguments."""
     wanted = set(names)
     return tuple(argument.name for argument in schema.arguments if argument.name in wanted)
 
 
 def _numbers(nodes: Iterable[Node], schema: Schema) -> tuple[str, ...]:
-    """The tensors of T, from which outputs take their type."""
+    """Return the tensors of type T, from which outputs take their type."""
     tensors = [node for node in ordered(tuple(nodes)) if isinstance(node, Tensor)]
     names = {node.name for node in tensors if not node.is_mask} or {node.name for node in tensors}
     return in_order(names, schema)
 
 
 def out_rule(node: Node, schema: Schema) -> object:
+    """Return the `out` rule of one output.
+
+    Raises:
+        RuleError: No rule can express the output's shape.
+    """
     tensors = in_order(grid_tensors([node]), schema)
     numbers = _numbers([node], schema)
     dtype = "int64" if is_index(node) else dtype_of(node)
@@ -87,7 +93,7 @@ def _reduced_shape(grid: str, axes: tuple[int, ...], keeps: bool) -> str:
             parts.append(f"{grid}[{begin}:{axis}]")
         parts += [one] if keeps else []
         begin = str(axis + 1)
-    # Counted from the end, axis -1 has nothing behind it.
+    # Axis -1 is the last one, so there is no slice after it.
     parts += [] if axes[-1] == -1 else [f"{grid}[{begin}:]"]
     return " + ".join(parts) or "[]"
 
@@ -97,6 +103,7 @@ def _rank(shape: str) -> str:
 
 
 def flops_rule(outputs: tuple[Node, ...]) -> str:
+    """Return the `flops` rule: the operations per element times the number of elements."""
     tensors = grid_tensors(outputs)
     each = sum(1 for node in ordered(outputs) if node.form == GRID and not isinstance(node, Tensor))
     each += sum(
@@ -109,13 +116,16 @@ def flops_rule(outputs: tuple[Node, ...]) -> str:
 
 
 def mapping_rules(loops: Loops) -> dict[str, object]:
-    """How batches and shards go through: along every axis that is not reduced, where these are counted from the end."""
+    """Return the `batch` and `shard` rules.
+
+    Batches and shards are possible along every axis that is not reduced, if the axes are counted from the end.
+    """
     axes = loops.axes
     outputs = loops.outputs
     if axes is None or any(axis >= 0 for axis in axes) or any(output.is_sum for output in outputs):
         return {"batch": "loop"}
     nodes = ordered(tuple(output.value for output in outputs))
-    # A size of what is mapped or divided is another one.
+    # A batched or divided tensor has other sizes than the whole.
     if (
         loops.cuts
         or loops.others

@@ -1,4 +1,4 @@
-"""What an author says of an operator that has a formula, held against what follows from it."""
+"""Compare the rules that an author wrote for an operator with those that follow from its formula."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _PLAIN: Mapping[str, object] = {"bool": True, "SymBool": True, "str": "", "float
 
 @dataclass(frozen=True)
 class _Like:
-    """A tensor's shape and type, which rules ask for."""
+    """The shape and type of a tensor, as rules need them."""
 
     shape: tuple[int, ...]
     dtype: str
@@ -33,7 +33,11 @@ class _Like:
 def check_said(
     text: str, said: Rules, names: Collection[str], forward: Generated, where: Mapping[str, Location | None]
 ) -> None:
-    """Raises a RuleError where one of the rules in `names`, which an author wrote, contradicts the formula."""
+    """Check the rules in `names`, which an author wrote, against the formula.
+
+    Raises:
+        RuleError: A rule contradicts the formula.
+    """
     if "out" in names:
         _check_out(said, forward, where.get("out"))
     axes = forward.loops.axes
@@ -51,7 +55,10 @@ def check_said(
 
 
 def _check_out(said: Rules, forward: Generated, where: Location | None) -> None:
-    """Wrong is what agrees with the formula for no shapes: an author may know that tensors are of one shape."""
+    """Reject an `out` rule that agrees with the formula for no shapes at all.
+
+    An author may know that tensors have the same shape, so agreement for some shapes is enough.
+    """
     if any(isinstance(rule, FromKernel) for rule in said.out):
         return
     follows = Rules.parse({"out": forward.rules["out"]}, forward.schema)
@@ -79,7 +86,7 @@ def _outputs(found: list[tuple[tuple[int, ...], str]]) -> str:
 
 
 def _calls(schema: Schema, loops: Loops) -> Iterator[dict[str, object]]:
-    """Arguments of calls: tensors of one shape, and all but one of its last dimension alone."""
+    """Yield arguments of calls: all tensors with one shape, and all but one with only the last dimension."""
     forms = {tensor.name: tensor for tensor in loops.tensors}
     plain = {argument.name: _PLAIN.get(str(argument.type), 2) for argument in schema.attributes}
     names = [argument.name for argument in schema.tensor_arguments]
@@ -98,7 +105,7 @@ def _calls(schema: Schema, loops: Loops) -> Iterator[dict[str, object]]:
 
 
 def _placed(shape: tuple[int, ...], form: Form) -> tuple[int, ...]:
-    """The shape of a tensor that has lost axes."""
+    """Return the shape of a tensor that lacks axes."""
     if form.extent is Extent.GRID or form.axes is None:
         return shape if form.extent is Extent.GRID else ()
     axes = {axis % len(shape) for axis in form.axes}
@@ -107,7 +114,10 @@ def _placed(shape: tuple[int, ...], form: Form) -> tuple[int, ...]:
 
 
 def _check_derivatives(program: Program, said: Rules, where: Location | None) -> None:
-    """At a few points; what calls operators or has functions of arrays is left to `opbridge check`."""
+    """Compare derivatives at a few points.
+
+    Derivatives that call operators or functions of whole arrays are left to `opbridge check`.
+    """
     schema = program.schema
     if len(schema.returns) != 1:
         return
@@ -134,7 +144,7 @@ def _check_derivatives(program: Program, said: Rules, where: Location | None) ->
 
 
 def _differs(follows: Node, said: Node) -> tuple[dict[str, float], float, float] | None:
-    """The first place of a row where they do, if they do so for every row that is tried."""
+    """Return the first place of a row at which the two differ, if they differ for every row that is tried."""
     draw = random.Random(0)
     size = 3
     lengths = {

@@ -1,4 +1,4 @@
-"""Sizes of a call as C++."""
+"""Print the sizes in a call as C++."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from opbridge.rules.syntax import Attribute, Binary, Call, Expr, Index, Int, Nam
 
 
 def size_text(size: Expr, parameters: Mapping[str, str]) -> str:
+    """Return C++ for a size."""
     match size:
         case Int(value):
             return str(value)
@@ -33,13 +34,13 @@ def size_text(size: Expr, parameters: Mapping[str, str]) -> str:
 
 
 def divisions(cuts: Iterable[Cut]) -> Iterator[tuple[Expr, int]]:
-    """What has to be divided without a rest for these, each once."""
+    """Return the sizes that must be divisible for these cuts, each once with its divisor."""
     sizes = (size for cut in cuts for size in (cut.start, cut.count, cut.whole))
     return iter(dict.fromkeys(division for size in sizes for division in divided(size)))
 
 
 def names_of(found: Iterable[object]) -> set[str]:
-    """Arguments that the sizes in these nodes and outputs are made of."""
+    """Return the arguments on which the sizes in these nodes and outputs depend."""
     items = list(found)
     cuts = [cut for item in items for cut in getattr(item, "cuts", ())]
     sizes = [size for cut in cuts for size in (cut.start, cut.count, cut.whole)]

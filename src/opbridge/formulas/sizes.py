@@ -1,7 +1,7 @@
-"""Sizes that are known at a call, as sums over what they depend on, so that equal ones are equal expressions.
+"""Sizes that are known when an operator is called, in a normal form, so that equal sizes are equal expressions.
 
-Where a formula takes the k-th part of an axis, `n // k`, that is taken to divide: then `n - n // 2` is `n // 2`, and a
-kernel refuses other sizes.
+A size is a sum over the sizes it depends on. If a formula takes the k-th part of an axis, `n // k`, the axis
+is assumed to be divisible. Then `n - n // 2` is `n // 2`, and a kernel refuses other sizes.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from functools import reduce
 from opbridge.rules.syntax import Binary, Expr, Int, Name, Unary
 
 Terms = Counter[Expr]
-"""How often each part that no sum goes through is added; the number 1 stands for constants."""
+"""The factor of each term of a sum; the term 1 stands for constants."""
 _ONE = Int(1)
 
 
 def plus(first: Expr, second: Expr, times: int = 1) -> Expr:
-    """first + second * times"""
+    """Return first + second * times in normal form."""
     terms = _terms(first)
     for part, number in _terms(second).items():
         terms[part] += number * times
@@ -26,15 +26,17 @@ def plus(first: Expr, second: Expr, times: int = 1) -> Expr:
 
 
 def minus(first: Expr, second: Expr) -> Expr:
+    """Return first - second in normal form."""
     return plus(first, second, -1)
 
 
 def is_zero(size: Expr) -> bool:
+    """Return whether a size is the constant 0."""
     return size == Int(0)
 
 
 def divided(size: Expr) -> Iterator[tuple[Expr, int]]:
-    """What has to be divided without a rest, and by what."""
+    """Yield the terms that must be divisible, with their divisors."""
     for part in _terms(size):
         match part:
             case Binary("//", whole, Int(divisor)):
@@ -42,9 +44,10 @@ def divided(size: Expr) -> Iterator[tuple[Expr, int]]:
 
 
 def order(size: Expr, whole: Expr) -> tuple[float, int, int] | None:
-    """Where a place lies on an axis that is long: what part of it, how often an argument behind that, how many places.
+    """Return the position of a place on an axis that is long; None if it is unknown.
 
-    None is unknown.  Where an axis is shorter than that takes for granted, a part has a negative size and is refused.
+    The position is a fraction of the axis, the number of arguments added to it, and a constant offset. If the axis
+    is too short for the assumed order, a part has a negative size and is refused.
     """
     share, arguments, offset = 0.0, 0, 0
     for part, number in _terms(size).items():
@@ -88,7 +91,7 @@ def _spelled(terms: Terms) -> Expr:
     parts = [(part, number) for part, number in sorted(terms.items(), key=lambda item: str(item[0])) if number]
     if not parts:
         return Int(constant) if constant >= 0 else Unary("-", Int(-constant))
-    parts.sort(key=lambda item: item[1] < 0)  # one that is added comes first
+    parts.sort(key=lambda item: item[1] < 0)  # begin with a term that is added
     total = reduce(_added, parts[1:], _times(*parts[0]))
     return _added(total, (_ONE, constant)) if constant else total
 

@@ -1,5 +1,6 @@
-"""Parts of axes: slices go down to the tensors, which are read in steps, and joints up to the outputs, which are
-written so.  What is computed between them is one pass over memory for each part.
+"""Move slices down to the tensors, which are read in steps, and joins up to the outputs, which are written in steps.
+
+Everything between them is computed in one pass over memory for each part.
 """
 
 from __future__ import annotations
@@ -30,11 +31,15 @@ from opbridge.rules.syntax import Expr, Index, Int
 
 
 class CutError(Exception):
-    """What no slice goes through, with the reason; the reader says where."""
+    """Raised for a slice or join that cannot be moved, with the reason; the reader adds the place."""
 
 
 def sliced(node: Node, cut: Cut) -> Node:
-    """The part of a node, which may be smaller and broadcast along the axis."""
+    """Return a part of a node; the part may be smaller and broadcast along the axis.
+
+    Raises:
+        CutError: The slice cannot be moved through the node.
+    """
     if node.form.extent is Extent.CALL and not isinstance(node, Count):
         return node
     match node:
@@ -97,22 +102,27 @@ def _join_cut(parts: tuple[Node, ...], cuts: tuple[Cut, ...], cut: Cut) -> Node:
 
 
 def _mirrored(part: Node, cut: Cut) -> tuple[Node, Cut]:
-    """The part and its place, when the whole is read from its end."""
+    """Return the part and its place if the whole is read from its end."""
     own = Cut(cut.axis, minus(cut.count, Int(1)), cut.count, -1, cut.count)
     last = plus(cut.start, minus(cut.count, Int(1)), cut.step)
     return sliced(part, own), Cut(cut.axis, minus(minus(cut.whole, Int(1)), last), cut.count, cut.step, cut.whole)
 
 
 def join(parts: Sequence[Node], cuts: Sequence[Cut]) -> Node:
+    """Return the parts put together, or the only part."""
     if len(parts) == 1:
         return parts[0]
     return made(Join, tuple(parts), tuple(cuts))
 
 
 def scattered(node: Node, cut: Cut) -> Node:
-    """What `sliced` takes the part from, with zeros beside it."""
+    """Return the inverse of `sliced`: the part with zeros around it.
+
+    Raises:
+        CutError: The part is a slice of a slice with other steps.
+    """
     if cut.count == cut.whole:
-        return sliced(node, cut)  # from its end, which is the inverse too
+        return sliced(node, cut)  # a reversal is its own inverse
     zero = made(Number, 0)
     if cut.step == 1:
         end = plus(cut.start, cut.count)
@@ -126,9 +136,9 @@ def scattered(node: Node, cut: Cut) -> Node:
 
 
 def with_one_size(roots: tuple[Node, ...]) -> tuple[Node, ...]:
-    """The same where each axis of a tensor has one name for its size, though it is sliced like several others.
+    """Return the graph with one name for the size of each tensor's axis, even if it is sliced like several others.
 
-    They have to be of one size along it; a kernel refuses others.
+    These sizes must be equal along the axis; a kernel refuses others.
     """
     names: dict[tuple[str, int], Expr] = {}
     same: dict[Expr, Expr] = {}
@@ -165,7 +175,11 @@ def with_one_size(roots: tuple[Node, ...]) -> tuple[Node, ...]:
 
 
 def through_joins(name: str, args: tuple[Node, ...], make: Callable[[tuple[Node, ...]], Node]) -> Node:
-    """A function of elements where some are put together from parts: the same function of each part."""
+    """Apply an elementwise function to arguments that are joins of parts: return the join of the function of each part.
+
+    Raises:
+        CutError: The parts have different steps, or their order is unknown.
+    """
     cuts = next(arg.cuts for arg in args if isinstance(arg, Join))
     same_axis = [arg for arg in args if isinstance(arg, Join) and arg.cuts[0].axis == cuts[0].axis]
     if any(arg.cuts != cuts for arg in same_axis):
@@ -181,7 +195,10 @@ def through_joins(name: str, args: tuple[Node, ...], make: Callable[[tuple[Node,
 
 
 def _zero_kept(name: str, args: tuple[Node, ...]) -> Node | None:
-    """Beside a slice a gradient is zero, whatever it is multiplied with."""
+    """Return zero if a zero around a slice is multiplied, divided or negated; else None.
+
+    The gradient around a slice is zero, whatever it is multiplied with.
+    """
 
     def is_zero_number(node: Node) -> bool:
         return isinstance(node, Number) and node.value == 0 and not node.is_truth
@@ -195,7 +212,7 @@ def _zero_kept(name: str, args: tuple[Node, ...]) -> Node | None:
 def _refined(
     parts: Sequence[Node], cuts: Sequence[Cut], places: Sequence[Expr]
 ) -> tuple[tuple[Node, ...], tuple[Cut, ...]]:
-    """The same with an end of a part wherever one of `places` is."""
+    """Return the same parts, divided additionally at each of `places`."""
     axis, whole = cuts[0].axis, cuts[0].whole
     found_parts: list[Node] = []
     found_cuts: list[Cut] = []

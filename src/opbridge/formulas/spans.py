@@ -1,7 +1,7 @@
-"""What a formula adds up has to be as long as the formula along what it is added up along.
+"""Require that the tensors in a sum are as long as the formula along the summed axes.
 
-All of a formula is walked along the shape that its tensors broadcast to, so that what is smaller there would be counted
-several times.
+The whole formula is computed along the shape to which its tensors broadcast. A shorter tensor in a sum would
+be counted several times.
 """
 
 from __future__ import annotations
@@ -12,18 +12,20 @@ from dataclasses import dataclass
 from opbridge.formulas.nodes import Axes, Node, Reduce, Scan, Tensor, grid_tensors, is_cut, ordered
 
 _COUNTING = ("sum", "log_total", "var")
-"""Reductions that another copy of an element changes."""
+"""Reductions whose result changes if an element is counted again."""
 
 
 @dataclass(frozen=True)
 class Span:
+    """Tensors that together must be as long as the whole formula along these axes."""
+
     axes: Axes
     tensors: tuple[str, ...]
-    """That together have these axes as long as all tensors of the formula have them."""
+    """The tensors whose common shape must span these axes."""
 
 
 def spans(outputs: tuple[Node, ...]) -> tuple[Span, ...]:
-    """Those that are not so by themselves."""
+    """Return the requirements that are not met automatically."""
     if is_cut(outputs):
         return ()
     whole = grid_tensors(outputs)
@@ -44,7 +46,7 @@ def _spans(node: Node) -> Iterator[Span]:
 
 
 def tensors_beside_reductions(root: Node) -> tuple[str, ...]:
-    """The tensors that give a value its axes: those below its reductions do not."""
+    """Return the tensors that determine a value's axes, without those inside its reductions."""
     found: set[str] = set()
     waiting = [root]
     while waiting:

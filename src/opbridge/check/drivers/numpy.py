@@ -1,4 +1,4 @@
-"""Checks in NumPy, which has no gradients and no batches, and lets a caller bring the memory of outputs."""
+"""Checks in NumPy, which has no gradients and no batches, but lets a caller provide the memory of outputs."""
 
 from __future__ import annotations
 
@@ -13,22 +13,28 @@ from opbridge.schema import Schema
 
 
 def make(device: str) -> Driver:
+    """Return the driver."""
     return NumpyDriver()
 
 
 class NumpyDriver(Driver):
+    """NumPy, with non-contiguous layouts."""
+
     name = "numpy"
     has_gradients = False
     has_batches = False
 
     def tensor(self, array: Array) -> Any:
-        # A copy, so that what an operator writes to its arguments reaches nothing else.
+        """Return a new NumPy array with these values."""
+        # Copy, so that an operator that writes to its arguments changes nothing else.
         return np.array(array.values, dtype=self.dtype(array.dtype))
 
     def array(self, tensor: Any) -> Array:
+        """Return an array's values."""
         return Array.of(np.asarray(tensor), np.asarray(tensor).dtype.name)
 
     def dtype(self, name: str) -> Any:
+        """Return NumPy's element type of this name; bfloat16 needs the package ml_dtypes."""
         try:
             return np.dtype(name)
         except TypeError:
@@ -39,9 +45,11 @@ class NumpyDriver(Driver):
     def gradients(
         self, op: Any, schema: Schema, values: Mapping[str, Any], names: Sequence[str], weights: Sequence[Any]
     ) -> list[Any]:
+        """Raise NotHere: NumPy has no gradients."""
         raise NotHere
 
     def layouts(self, array: Array) -> Iterator[tuple[str, Any]]:
+        """Yield the values transposed, with a stride of two, and reversed."""
         plain = self.tensor(array)
         if plain.ndim > 1:
             yield "transposed", np.ascontiguousarray(plain.T).T
@@ -50,9 +58,10 @@ class NumpyDriver(Driver):
             yield "reversed", np.ascontiguousarray(plain[::-1])[::-1]
 
     def finish(self, outputs: Sequence[Any]) -> None:
-        """A call of NumPy's is done when it returns."""
+        """Do nothing: a NumPy call is done when it returns."""
 
     def span(self, tensor: Any) -> Span | None:
+        """Return the addresses of the array's memory."""
         start = tensor.__array_interface__["data"][0]
         return (start, start + tensor.nbytes)
 

@@ -21,6 +21,11 @@ _OPCHECKS = {
 
 
 def make(device: str) -> Driver:
+    """Return the driver for a device.
+
+    Raises:
+        ToolchainError: PyTorch has no tensors on this device.
+    """
     try:
         torch.empty(1, device=device)
     except (RuntimeError, AssertionError) as error:
@@ -30,20 +35,25 @@ def make(device: str) -> Driver:
 
 
 class TorchDriver(Driver):
+    """PyTorch on one device."""
+
     name = "torch"
 
     def __init__(self, device: str) -> None:
         self.device = device
 
     def tensor(self, array: Array) -> Any:
+        """Return a new PyTorch tensor on the device with these values."""
         return torch.from_numpy(array.values.copy()).to(self.device, self.dtype(array.dtype), copy=True)
 
     def array(self, tensor: Any) -> Array:
+        """Return a tensor's values."""
         name = str(tensor.dtype).removeprefix("torch.")
         plain = tensor.detach().cpu().resolve_conj().resolve_neg()
         return Array.of((plain.double() if name == "bfloat16" else plain).numpy(), name)
 
     def dtype(self, name: str) -> Any:
+        """Return PyTorch's element type of this name."""
         found = getattr(torch, name, None)
         if not isinstance(found, torch.dtype):
             raise NotHere
@@ -52,9 +62,10 @@ class TorchDriver(Driver):
     def gradients(
         self, op: Any, schema: Schema, values: Mapping[str, Any], names: Sequence[str], weights: Sequence[Any]
     ) -> list[Any]:
+        """Return the gradients of the weighted sum of the outputs; zero for a tensor that does not affect them."""
         leaves = {name: values[name].detach().requires_grad_() for name in names}
         written = {argument.name for argument in schema.mutable_arguments}
-        # A leaf that wants a gradient may not be written to.
+        # PyTorch forbids writing to a leaf that requires a gradient.
         given = {name: leaves[name].clone() if name in written else leaves[name] for name in names}
         outputs = self.call(op, schema, {**values, **given})
         pairs = zip(outputs, weights, strict=True)
@@ -65,6 +76,8 @@ class TorchDriver(Driver):
         ]
 
     def batch(self, op: Any, schema: Schema, values: Mapping[str, Any], batched: Sequence[str]) -> list[Any]:
+        """Call the operator on a batch with torch.func.vmap."""
+
         def function(*tensors: Any) -> tuple[Any, ...]:
             args, kwargs = packed(schema, {**values, **dict(zip(batched, tensors, strict=True))})
             return tuple(listed(op(*args, **kwargs)))
@@ -72,6 +85,7 @@ class TorchDriver(Driver):
         return list(torch.func.vmap(function)(*(values[name] for name in batched)))
 
     def layouts(self, array: Array) -> Iterator[tuple[str, Any]]:
+        """Yield the values transposed and with a stride of two."""
         plain = self.tensor(array)
         if plain.ndim > 1:
             yield "transposed", plain.transpose(0, 1).contiguous().transpose(0, 1)
@@ -79,23 +93,28 @@ class TorchDriver(Driver):
             yield "every second element", plain.repeat_interleave(2, dim=-1)[..., ::2]
 
     def finish(self, outputs: Sequence[Any]) -> None:
+        """Synchronize the device."""
         if self.device != "cpu":
             torch.get_device_module(self.device).synchronize()
 
     def span(self, tensor: Any) -> Span | None:
+        """Return the addresses of the tensor's whole storage."""
         storage = tensor.untyped_storage()
         return (storage.data_ptr(), storage.data_ptr() + storage.nbytes())
 
     def opcheck(self, op: Any, schema: Schema, values: Mapping[str, Any], names: Sequence[str]) -> tuple[str, ...]:
-        """What was tested; raises torch.testing._internal.optests.OpCheckError, among others."""
+        """Run torch.library.opcheck and return the names of the tests.
+
+        It raises torch.testing._internal.optests.OpCheckError, among others, if a test fails.
+        """
         for name in names:
-            # A leaf that wants a gradient may not be written to.
+            # PyTorch forbids writing to a leaf that requires a gradient.
             if not schema.argument(name).mutable:
                 values[name].requires_grad_()
         args, kwargs = packed(schema, values)
         packet = op.torch
         overload = packet if isinstance(packet, torch._ops.OpOverload) else packet.default
-        # PyTorch compiles no operator that returns what it was given.
+        # torch.compile does not support operators that return one of their arguments.
         shares = any(output.alias is not None for output in schema.returns)
         tests = tuple(name for name in _OPCHECKS if not (shares and name == "test_aot_dispatch_dynamic"))
         torch.library.opcheck(overload, tuple(args), kwargs, test_utils=tests)
