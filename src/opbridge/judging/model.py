@@ -103,7 +103,7 @@ class Judgement:
 
     def _summary(self) -> str:
         if self.verdict is not Verdict.RIGHT:
-            return self.verdict.value
+            return str(self.verdict.value)
         if self.holds_for == ALL_SHAPES:
             return f"right, on {len(self.shapes)} inputs, for {ALL_SHAPES}"
         failing = next((reason.shape for reason in self.reasons if reason.shape), "")
