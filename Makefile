@@ -22,7 +22,7 @@ help:
 	@echo "make demo            a C++ kernel becomes a PyTorch and a NumPy operator, on one screen"
 	@echo "make test            every feature, in eight minutes on two cores; TESTS=tests/judging"
 	@echo "make matrix          every test there is, at -O3, with every compiler and standard; forty minutes"
-	@echo "make costs           what each test file costs, written to docs/evidence/test-costs.md"
+	@echo "make costs           make test, and what each file costs, written to docs/evidence/test-costs.md"
 	@echo "make quick           the tests of what changed since main, nearest first, for two minutes at most"
 	@echo "make fuzz            the tests that draw their inputs, with inputs no run has drawn before; MINUTES=10"
 	@echo "make formulas        every function of formulas as CUDA and Ascend C, random formulas on the CPU; minutes of compiling"
@@ -71,7 +71,8 @@ matrix: setup
 	OPBRIDGE_OPTIMIZE=3 $(PYTEST) --matrix -n auto --dist worksteal $(TESTS)
 
 costs: setup
-	$(PYTEST) --matrix -n auto --dist worksteal --costs docs/evidence/test-costs.md $(TESTS)
+	@mkdir -p docs/evidence
+	$(PYTEST) -n auto --dist worksteal --costs docs/evidence/test-costs.md $(TESTS)
 
 fuzz: setup
 	$(BIN)/python tools/fuzz.py $(MINUTES)
@@ -106,6 +107,7 @@ math: setup
 lint: setup
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/python tools/check_words.py
 	$(BIN)/mypy
 	@$(BIN)/clang-format --dry-run --Werror $(CPP)
 	$(BIN)/python tools/check_cpp.py

@@ -21,11 +21,12 @@ _MACHINES = {3: "i386", 40: "arm", 62: "x86_64", 183: "aarch64", 190: "cuda", 24
 
 
 def machine_name(number: int) -> str:
+    """Return the name of the processor that an ELF machine number stands for."""
     return _MACHINES.get(number, f"machine {number}")
 
 
 def check_identity(path: str | Path, data: bytes) -> None:
-    """Refuses what does not begin as such a file."""
+    """Refuse a file that is empty, not ELF, or not for a 64-bit little-endian machine."""
     if not data:
         raise KernelError(f"{path} is empty; expected a shared library")
     if data[:4] != b"\x7fELF":
@@ -36,6 +37,7 @@ def check_identity(path: str | Path, data: bytes) -> None:
 
 @contextmanager
 def damage_explained(path: str | Path) -> Iterator[None]:
+    """Report damage found inside the `with` block as an error that names the file."""
     try:
         yield
     except (struct.error, IndexError, OverflowError):

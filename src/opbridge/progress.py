@@ -49,10 +49,12 @@ class Step:
 
     @property
     def outermost(self) -> Step:
+        """The outermost step around this one."""
         return self._outer.outermost if self._outer else self
 
     @property
     def is_long(self) -> bool:
+        """Whether the step has lasted long enough to be reported."""
         return time.monotonic() - self._began >= self._patience
 
     def announced(self) -> str:

@@ -6,7 +6,6 @@ starts; what such a Python starts in turn shows in its processor time alone.
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import resource
@@ -107,9 +106,6 @@ class CostRecorder:
         files = self.files()
         if self._place:
             Path(self._place).write_text(page(files))
-            Path(self._place).with_suffix(".json").write_text(
-                json.dumps({test: astuple(cost) for test, cost in self.tests.items()}, indent=0)
-            )
         if sum(cost.processor for cost in files.values()) < 60:
             return
         terminalreporter.section("most expensive files")
@@ -132,8 +128,8 @@ def page(files: dict[str, Cost], most: int = 40) -> str:
         [
             "# What the tests cost",
             "",
-            f"Written by `make costs` on {date.today()} with {os.cpu_count()} cores: every test, at the optimization",
-            "level of `make test`, in seconds.  Compilers and Pythons are those that the tests start themselves.",
+            f"Written by `make costs` on {date.today()} with {os.cpu_count()} cores, for the tests of `make test`: seconds.",
+            "Compilers and Pythons are those that the tests start themselves.",
             "",
             "| file | clock | own CPU | children's CPU | compilers | Pythons |",
             "|---|---:|---:|---:|---:|---:|",

@@ -38,6 +38,8 @@ class _Found:
 
 
 class OperatorWithInputs(CalledOperator):
+    """An operator under test together with inputs that it accepts."""
+
     def __init__(
         self,
         op: Any,
@@ -98,13 +100,13 @@ class OperatorWithInputs(CalledOperator):
             return []  # rows of its own say what the parent lacks
 
     def _derived(self, case: Case) -> Case:
-        """The arguments that a call of its parent gives it."""
+        """Return the arguments that a call of the parent operator passes to this derived one."""
         given = self._given_by(case, self.settings.seed)
         derived = Case({name: described(value) for name, value in given.items()}, case.what, case)
         return self.typed(derived.mapped(self._as_fixed), self.dtype)
 
     def _as_fixed(self, name: str, tensor: TensorSample) -> TensorSample:
-        """In the element type that the kernel has for this argument alone, if it is a float."""
+        """Return the argument in the only element type that the kernel has for it, if that is a float."""
         fixed = self.facts.fixed.get(name, "")
         return replace(tensor, dtype=fixed) if "float" in fixed and "float" in tensor.dtype else tensor
 
@@ -121,6 +123,7 @@ class OperatorWithInputs(CalledOperator):
 
     @property
     def case(self) -> Case:
+        """Return the first accepted inputs."""
         return self.cases[0]
 
     @cached_property
@@ -152,7 +155,7 @@ class OperatorWithInputs(CalledOperator):
         raise Skip(f"no inputs could be made; {needed}")
 
     def _tried(self, form: Form, sizes: tuple[int, ...]) -> tuple[_Found | None, str]:
-        """The form with the first range of values that gives finite results; or why the operator refuses it."""
+        """Return the form with the first value range that gives finite results, or why the operator refuses it."""
         case = inputs.case(self.spec, form, "plain", self._dtypes(), sizes=sizes)
         if case is None:
             return None, ""
@@ -173,9 +176,9 @@ class OperatorWithInputs(CalledOperator):
         return {item.name: self.facts.fixed.get(item.name, self.dtype) for item in self.schema.tensor_arguments}
 
     def varied(self, variation: str, *, absent: bool = False, sizes: Iterable[int] | None = None) -> Case | None:
-        """The form in another size, of `SIZES` or as given; None where the operator has no such call.
+        """Return the form in another size, of `SIZES` or as given, or None if the operator has no such call.
 
-        A derived operator raises what its parent says of a size that the parent refuses.
+        A derived operator raises the parent's error for a size that the parent refuses.
         """
         if self.parent and self._inherited:
             given = self.parent.varied(variation, absent=absent, sizes=sizes)
@@ -192,7 +195,10 @@ class OperatorWithInputs(CalledOperator):
         return case and case.with_range(self._found.low_high)
 
     def accepted(self, variation: str, sizes: Sequence[int] | None = None) -> Case | None:
-        """The variation in the first sizes that the operator takes; None where it refuses all, as `shapes` reports."""
+        """Return the variation in the first sizes that the operator takes, or None if it refuses all.
+
+        The row `shapes` reports a refusal.
+        """
         key = (variation, None if sizes is None else tuple(sizes))
         if key not in self._accepted:
             self._accepted[key] = self._searched(variation, sizes)
@@ -208,7 +214,7 @@ class OperatorWithInputs(CalledOperator):
         return next((case for near in tried if (case := self._taken(variation, near))), None)
 
     def _taken(self, variation: str, sizes: tuple[int, ...] | None) -> Case | None:
-        """The case, unless a call with it is refused."""
+        """Return the case, or None if a call with it is refused."""
         case = None
         try:
             case = self.varied(variation, sizes=sizes)
@@ -219,13 +225,13 @@ class OperatorWithInputs(CalledOperator):
         return case
 
     def with_elements(self, count: int) -> Case | None:
-        """About so many; None where its samples alone say how it is called."""
+        """Return inputs with about this many elements, or None if only samples say how to call the operator."""
         if not self.form:
             return None
         return self.accepted(f"some {count:,} elements", inputs.sizes_for(self.form, count))
 
     def sized(self, variations: Iterable[str]) -> Iterator[Case]:
-        """Its form in several sizes; its samples where it has none."""
+        """Return the form in several sizes, or the samples if there is no form."""
         if self.form is None:
             yield from self.cases
             return
@@ -234,20 +240,22 @@ class OperatorWithInputs(CalledOperator):
                 yield case
 
     def arguments(self, case: Case) -> dict[str, Argument]:
+        """Return the arguments of a case as the framework's own values."""
         given = self.filled(case, self.settings.seed)
         self.announce(str(case))
         return given
 
     def filled(self, case: Case, seed: int) -> dict[str, Argument]:
-        """The arguments with their elements; the same seed gives the same."""
+        """Return the arguments with their elements; the same seed gives the same elements."""
         if case.origin is None:
             return arguments(case, seed)
         given = self._given_by(case.origin, seed)
         return {name: in_types_of(value, case.arguments[name]) for name, value in given.items()}
 
     def call(self, case: Case) -> list[Array]:
+        """Call the operator with the inputs of a case."""
         return self.run(self.arguments(case))
 
     def plain_tensors(self, case: Case) -> list[str]:
-        """The arguments that are one tensor and there."""
+        """Return the arguments that are a single tensor and present."""
         return [name for name, value in self.arguments(case).items() if isinstance(value, Array)]

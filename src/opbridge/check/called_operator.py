@@ -19,6 +19,8 @@ from opbridge.schema import Schema
 
 
 class CalledOperator:
+    """One operator in one framework, as the checks call it."""
+
     preferred: tuple[str, ...] = ("float64", "float32", "complex128", "complex64")
     """The element types that one is taken from; a check wants the finest."""
 
@@ -35,6 +37,7 @@ class CalledOperator:
 
     @cached_property
     def facts(self) -> KernelFacts:
+        """Facts about the operator's kernels."""
         return facts_of(self.op, self.schema, self.settings.tensors)
 
     @cached_property
@@ -45,11 +48,11 @@ class CalledOperator:
         return next((name for name in self.preferred if name in self.facts.dtypes), self.facts.dtypes[0])
 
     def typed(self, case: Case, dtype: str) -> Case:
-        """The case with another type for the tensors whose type the call chooses."""
+        """Return the case with another type for the tensors whose type the call chooses."""
         return case.with_dtype(dtype, self.facts.chooses) if self.facts.dtypes else case
 
     def in_precision(self, given: Mapping[str, Argument], dtype: str) -> dict[str, Argument]:
-        """The same values in another type."""
+        """Return the same values in another type."""
 
         def typed(name: str, value: Argument) -> Argument:
             if isinstance(value, Array):
@@ -59,13 +62,13 @@ class CalledOperator:
         return {name: typed(name, value) for name, value in given.items()}
 
     def run(self, given: Mapping[str, Argument]) -> list[Array]:
-        """The outputs, which are as `out` says."""
+        """Run the operator and return its outputs, which must fit the `out` rule."""
         made = self.called(self.driver.values(self.schema, given))
         self._hold_against_rule(made, given)
         return made
 
     def called(self, values: Mapping[str, Any]) -> list[Array]:
-        """The outputs for the framework's own tensors."""
+        """Call the operator with the framework's own tensors and return its outputs."""
         outputs = self.driver.call(self.op, self.schema, values)
         if os.getpid() != self._process:
             os._exit(0)  # a copy of this process, in which a kernel came back a second time
@@ -81,5 +84,6 @@ class CalledOperator:
                 raise Failure(f"gives {output.dtype}{list(output.shape)} where `out` says {dtype}{list(shape)}")
 
     def with_defaults(self, given: Mapping[str, Argument]) -> dict[str, Any]:
+        """Return the given arguments and the schema's defaults for the others."""
         defaults = {item.name: item.default.value for item in self.schema.arguments if item.default is not None}
         return {**defaults, **given}

@@ -33,7 +33,7 @@ def compare_precisions(
 
 
 def kinds(values: Any) -> Any:
-    """What each element is, as a word."""
+    """Return the kind of each element as a word."""
     real = np.abs(values) if np.iscomplexobj(values) else np.asarray(values, np.float64)
     found = [np.isnan(real), np.isposinf(real), np.isneginf(real)]
     return np.select(found, ["NaN", "infinity", "-infinity"], "a number")
@@ -44,7 +44,7 @@ def _are_comparable(narrow: Array, wide: Array) -> bool:
 
 
 def _difference(narrow: Array, wide: Array) -> str:
-    """The first element that is of another kind; what float32 cannot hold is not judged."""
+    """Return the first element that differs in kind; values that float32 cannot hold are not judged."""
     ours, theirs = kinds(narrow.values), kinds(wide.values)
     too_large = np.isfinite(wide.values) & (np.abs(wide.values) > _WIDEST / 2)
     differs = (ours != theirs) & ~too_large
@@ -55,9 +55,9 @@ def _difference(narrow: Array, wide: Array) -> str:
 
 
 def _without_onednn(subject: OperatorUnderTest, given: Mapping[str, Argument]) -> list[Array]:
-    """The results of PyTorch's own kernel; nothing if the operator does not run in PyTorch.
+    """Return the results of PyTorch's own kernel, or nothing if the operator does not run in PyTorch.
 
-    PyTorch gives some calls in float32 to oneDNN, whose GELU of infinity is NaN (3.12), and of one element infinity.
+    PyTorch gives some float32 calls to oneDNN, whose GELU of infinity is NaN (3.12), and infinity for one element.
     """
     if not any(kernel.operator for kernel in subject.spec.kernels):
         return []

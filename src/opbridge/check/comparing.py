@@ -48,7 +48,7 @@ def values(subject: OperatorUnderTest) -> str:
 
 
 def has_numbers(arrays: Sequence[Array]) -> bool:
-    """Whether a comparison with these says anything: nothing follows from no elements, or from NaN alone."""
+    """Return whether comparing these values proves anything; no elements, or NaN alone, prove nothing."""
     return any(array.values.size > 0 and not (array.is_float and np.isnan(array.values).all()) for array in arrays)
 
 
@@ -134,7 +134,7 @@ def _require_refusable(subject: OperatorUnderTest, variation: str, why: str) -> 
 
 
 def says_its_outputs(subject: OperatorUnderTest) -> bool:
-    """Whether every call is compared with the `out` rule: shapes and element types."""
+    """Return whether every call is compared with the `out` rule: shapes and element types."""
     rules = subject.spec.rules.out
     return bool(rules) and not any(isinstance(rule, FromKernel) for rule in rules)
 

@@ -81,7 +81,7 @@ def described(value: Argument) -> Value:
 
 
 def in_types_of(value: Argument, sample: Value) -> Argument:
-    """The same elements in the element types that the samples say."""
+    """Return the same elements in the element types of the samples."""
     if isinstance(value, Array) and isinstance(sample, TensorSample):
         return value if value.dtype == sample.dtype else Array.of(value.values, sample.dtype)
     if isinstance(value, tuple) and isinstance(sample, tuple):

@@ -39,7 +39,7 @@ _HALF = "half of "
 
 
 def letters_of(form: Form) -> tuple[str, ...]:
-    """Names of all dimensions, by their first appearance, without those that follow from others."""
+    """Return the names of all dimensions in order of first appearance, without those computed from others."""
     letters = (letter for dimensions in form.values() for letter in dimensions)
     return tuple(dict.fromkeys(letter for letter in letters if not letter.startswith(_HALF)))
 
@@ -194,7 +194,7 @@ def case(
 
 
 def _length_of(type: Type) -> int:
-    """How many values a list is given: as many as `int[1]` says, or two."""
+    """Return how many values a list gets: the number in `int[1]`, or two."""
     inside = type.elem if isinstance(type, OptionalType) else type
     return (inside.size if isinstance(inside, ListType) else None) or _LIST_LENGTH
 

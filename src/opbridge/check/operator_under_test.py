@@ -66,7 +66,7 @@ class OperatorUnderTest(OperatorWithInputs):
             raise Failure(f"the reference {self.oracle.name} fails: {first_line(error)}") from error
 
     def compare(self, case: Case) -> str | None:
-        """How a call differs from the reference; empty where it does not, None where there is no reference for it."""
+        """Return how a call differs from the reference: empty if it does not, None if there is no reference."""
         given = self.arguments(case)
         made = self.run(given)
         expected = self.expected(given)

@@ -23,8 +23,10 @@ REFUSALS = (OpbridgeError, TypeError, ValueError, RuntimeError)
 
 
 def counted(count: int, what: str) -> str:
+    """Return a count with its noun, in the plural unless it is one."""
     return f"{count} {what}" + ("" if count == 1 else "s")
 
 
 def first_line(error: BaseException) -> str:
+    """Return the first line of an error's message, or the error's type if the message is empty."""
     return (str(error).strip().splitlines() or [type(error).__name__])[0]

@@ -53,7 +53,10 @@ def is_numpys(subject: OperatorUnderTest) -> bool:
 
 
 def _holds_float64(subject: OperatorUnderTest) -> bool:
-    """Whether it could be seen that results follow the finest changes; fail where they follow coarse ones alone."""
+    """Return whether it was visible that results follow the finest changes.
+
+    Fails if the results follow only coarse changes.
+    """
     case = subject.typed(subject.accepted("odd") or subject.case, "float64")
     given = subject.arguments(case)
     generator = np.random.default_rng(subject.settings.seed)
@@ -81,7 +84,7 @@ def _moved(given: Mapping[str, Any], name: str, by: Any) -> dict[str, Any]:
 
 
 def _can_be_judged(before: Any, coarse: Any, fine: Any) -> bool:
-    """Whether enough elements follow the coarse change to ask for the fine one."""
+    """Return whether enough elements follow the coarse change to require the fine one."""
     alike = before.shape == coarse.shape == fine.shape and before.size > 0
     return bool(alike and _follows(before, coarse).mean() > _ENOUGH)
 

@@ -93,7 +93,7 @@ def _with(given: Mapping[str, Any], name: str, value: float) -> dict[str, Any]:
 
 
 def _hold_everywhere(subject: OperatorUnderTest, given: Mapping[str, Any], name: str, value: float, what: str) -> int:
-    """An operator of single elements gives the same for the same, wherever it stands; count the outputs compared."""
+    """Check that an elementwise operator gives equal results for equal elements; count the compared outputs."""
     if "elementwise" not in (subject.spec.rules.batch, subject.spec.rules.shard):
         return 0
     try:

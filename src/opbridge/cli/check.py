@@ -120,7 +120,7 @@ class _Table:
 
 
 def is_green(rows: list[Row]) -> bool:
-    """Whether something was checked, and nothing failed."""
+    """Return whether something was checked and nothing failed."""
     found = {row.status for row in rows}
     return Status.PASSED in found and Status.FAILED not in found
 

@@ -23,6 +23,7 @@ def green(text: str, stream: TextIO | None = None) -> str:
 
 
 def yellow(text: str, stream: TextIO | None = None) -> str:
+    """Return the text in yellow if the terminal has colours."""
     return _styled("33", text, stream)
 
 

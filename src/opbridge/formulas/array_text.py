@@ -58,8 +58,11 @@ _CONDITIONS: Mapping[str, Callable[..., Expr]] = {
 
 
 class ArrayText:
-    """Prints nodes; `spelled` says how tensors are written that are more than a name, `grid` which tensors together
-    have the shape of the grid, `full` which have it each, and `alike` which have the shape of another one."""
+    """Prints nodes as text over arrays.
+
+    `spelled` has the text of tensors that are more than a name. The tensors in `grid` together have the shape of the
+    grid, each of those in `full` has it, and `alike` maps a tensor to another one of the same shape.
+    """
 
     def __init__(
         self,
@@ -91,7 +94,7 @@ class ArrayText:
         return found[plain]
 
     def whole_of(self, node: Node, text: Expr) -> Expr:
-        """A value of elements that has the grid's shape, as it has not where it is computed from smaller tensors."""
+        """Return a value in the grid's shape, broadcast if it is computed from smaller tensors."""
         found = tensors_beside_reductions(node)
         names = {self.alike.get(name, name) for name in found}
         # An output's gradient or value is as large, where it is not that of an output of its own.
@@ -110,6 +113,7 @@ class ArrayText:
         return Call("sum_to", (self.whole_of(node, value), self.shape_of(name)))
 
     def shape_of(self, name: str) -> Expr:
+        """Return the shape of a named tensor as an expression."""
         return Attribute(self.tensor(name), "shape")
 
     def whole(self) -> Expr:

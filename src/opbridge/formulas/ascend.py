@@ -231,7 +231,7 @@ class _AscendPrinter(FormulaText):
         )
 
     def log_total(self, node: Reduce) -> str:
-        """The logarithm of a sum of exponentials."""
+        """Return the logarithm of a sum of exponentials."""
         total = self.total("sum", node.arg, lambda to, value: f"Exp({to}, {value}, n);")
         result = self.code.new("v")
         self.code.line(f"Ln({result}, {total}, w);")

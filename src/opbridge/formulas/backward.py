@@ -116,9 +116,9 @@ class _Deriving:
         return name
 
     def shapes(self, parts: Gradients) -> dict[str, Node]:
-        """What the grid has its shape from, for the gradient of each tensor: tensors added up, part by part.
+        """Return what gives the grid its shape, for the gradient of each tensor: a sum of tensors, part by part.
 
-        What comes from an output of elements has that shape itself; of what is reduced, the inputs have it alone.
+        An output of elements has the shape itself; for a reduced output only the inputs have it.
         """
         found = {part: shape for part in parts if (shape := self.shape_of_part(part)) is not None}
         names = {part.name for part in found}
@@ -200,7 +200,7 @@ class _Deriving:
         return Backward(Generated(schema, rules, kernel), tuple(node.name for node in values), call, texts)
 
     def unread(self, value: Node, shape: Node | None) -> Node | None:
-        """What shapes the grid of a gradient beside what it is computed from."""
+        """Return what shapes the grid of a gradient besides the values it is computed from."""
         read = {node.name for node in _tensors((value,)) if node.form == GRID}
         is_whole = not isinstance(value, Join) and any(name in self.spelled for name in read)
         return None if is_whole else shape
@@ -266,7 +266,7 @@ class _Deriving:
 
 
 def _seeds(node: Node, grad: Node, shape: Node | None = None) -> Iterator[tuple[Node, Node, Node | None]]:
-    """An output, its gradient and what has its shape, part by part."""
+    """Return an output, its gradient and what has its shape, part by part."""
     if not isinstance(node, Join):
         yield node, grad, shape
         return

@@ -85,7 +85,7 @@ def apply(name: str, *args: Node, dtype: str = "") -> Node:
 
 
 def plus(a: Node, b: Node) -> Node:
-    """Of parts of a gradient: nothing beside something is no addition, as it would be of x, whose zero may be below."""
+    """Add two parts of a gradient; an absent part adds nothing, since `x + 0` would change the sign of a zero."""
     if isinstance(a, Join) or isinstance(b, Join):
         return through_joins("add", (a, b), lambda parts: plus(*parts))
     for part, other in ((a, b), (b, a)):

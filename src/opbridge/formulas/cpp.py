@@ -108,7 +108,7 @@ class _CppPrinter(Printer):
             self.rows[share] = f"({kept}[i] * {part})"
 
     def shares(self, node: Reduce) -> list[Node]:
-        """What each exponential is of their sum, as far as that is asked for: exp(x - log_total(x))."""
+        """Return each exponential's share of their sum where it is needed: exp(x - log_total(x))."""
         found: list[Node] = []
         for one in ordered(tuple(output.value for output in self.loops.outputs)):
             match one:

@@ -45,7 +45,7 @@ def gradients(outputs: Mapping[Node, Node]) -> dict[Tensor, Node]:
 
 
 def seeded(value: Node, seed: Node) -> Node:
-    """The gradient that an output is given, in the form of its value, which may be broadcast to the output."""
+    """Return the gradient of an output in the form of its value, which may be broadcast to the output."""
     return _extended(_summed(seed, seed.form, value.form), value.form)
 
 

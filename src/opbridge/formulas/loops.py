@@ -50,6 +50,7 @@ class Output:
 
     @property
     def shapes(self) -> tuple[Tensor, ...]:
+        """Return the tensors of the grid from which the output takes its shape."""
         nodes = ordered((self.shape,)) if self.shape is not None else ()
         return tuple(node for node in nodes if isinstance(node, Tensor) and node.form.extent is Extent.GRID)
 

@@ -14,7 +14,7 @@ from opbridge.rules.syntax import Binary, Call, Compare, Expr, Float, Int, Name,
 
 
 def in_plain_functions(roots: tuple[Node, ...]) -> dict[Node, Node]:
-    """Each node below these, with functions that devices have in the place of those that are made of such."""
+    """Rewrite the nodes below these into functions that devices provide."""
     plain: dict[Node, Node] = {}
     for node in ordered(roots):
         plain[node] = _in_plain_function(with_inputs(node, plain))
@@ -27,7 +27,7 @@ def _in_plain_function(node: Node) -> Node:
 
 
 def value_of(text: str, names: Mapping[str, Node], axes: Axes = None) -> Node:
-    """The text's value; what it reduces goes along these axes."""
+    """Return the value of the text; its reductions go along these axes."""
     return _evaluated(_parsed(text), names, axes)
 
 

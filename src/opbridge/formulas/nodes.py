@@ -292,7 +292,7 @@ def made(kind: Callable[..., N], *values: Any) -> N:
 
 
 def _sort(value: Any) -> object:
-    """What else tells values apart: 1, 1.0 and True are equal and mean different things, as do 0.0 and -0.0."""
+    """Return what else tells values apart: 1, 1.0 and True compare equal, and so do 0.0 and -0.0."""
     return (float, math.copysign(1.0, value)) if type(value) is float else type(value)
 
 

@@ -62,10 +62,10 @@ def function_name(schema: Schema) -> str:
 
 
 def own_name(name: str) -> str:
-    """A user's name for something, as neither a macro nor anything else in a kernel can be called.
+    """Return a user's name in a form that neither a macro nor anything else in a kernel has.
 
-    A plain word stays, where no macro is called so.  Any other name gets a `_` at its end, where macros have none, nor
-    has what a kernel calls its own, such as `x_row`.
+    A plain word stays unless a macro has this name. Any other name gets a `_` at its end: no macro ends so, and no name
+    of the kernel's own, such as `x_row`.
     """
     if _PLAIN.fullmatch(name) and name not in MACROS and is_cpp_name(name):
         return name
@@ -233,7 +233,7 @@ class FormulaText:
         return f"{spelled}, {{{separator.join(uses)}}}"
 
     def needs(self) -> list[str]:
-        """What is asked of a grid's size."""
+        """Return the conditions that a grid's size must meet."""
         found = next((node.kind for node in self.loops.reductions if node.kind in EXTREMES), None)
         return [f'grid.needs_elements("{found}");'] if found else []
 
@@ -333,7 +333,7 @@ class Printer(FormulaText, ABC):
         self.rows_of: dict[str, str] = {}
 
     def pointer(self, name: str) -> str:
-        """What the elements of a row are called."""
+        """Return the name of a row's elements."""
         if name not in self.rows_of:
             self.rows_of[name] = self.fresh(f"{name.rstrip('_')}_row")
         return self.rows_of[name]
@@ -413,7 +413,7 @@ class Printer(FormulaText, ABC):
 
     @abstractmethod
     def log_total(self, node: Reduce, name: str) -> None:
-        """The logarithm of a sum of exponentials."""
+        """Return the logarithm of a sum of exponentials."""
 
     @abstractmethod
     def stores(self, elements: list[tuple[Output, str, int]]) -> None:

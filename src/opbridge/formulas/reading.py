@@ -365,8 +365,10 @@ class _Reader:
         return result
 
     def logarithms(self, kind: str, x: Node, axes: Axes, keeps: bool, of: Expr) -> tuple[Node, Node]:
-        """Values without what is largest among them, whose exponentials overflow nowhere, and the logarithm of the sum
-        of these."""
+        """Return values minus their maximum, and the logarithm of the sum of their exponentials.
+
+        Subtracting the maximum keeps every exponential from overflowing.
+        """
         each = apply("subtract", x, self.step(kind, x, axes, True, of))
         return each, self.step("log_total", each, axes, keeps, of)
 
@@ -431,7 +433,7 @@ def two_operators(part: Expr) -> str:
 
 
 def _before(expr: Expr) -> Expr:
-    """What of it has to be there before the rest: what is reduced, or else the first part that is computed."""
+    """Return what must be computed before the rest: what is reduced, or else the first computed part."""
     parts = [node for node in expr.walk() if node is not expr and isinstance(node, (Call, Binary))]
     reduced = (node for node in parts if isinstance(node, Call) and node.name in (*_REDUCTIONS, *_SCANS))
     return next(reduced, parts[0] if parts else expr)

@@ -83,7 +83,7 @@ def _resized(shape: str, axis: int, size: str) -> str:
 
 
 def _reduced_shape(grid: str, axes: tuple[int, ...], keeps: bool) -> str:
-    """The shape without its axes, which lie in pieces around them; a tensor without dimensions keeps none."""
+    """Return the shape without the reduced axes, which may be several; a scalar tensor has none to drop."""
     grid = f"({grid})" if " + " in grid and not grid.startswith("broadcast(") else grid
     parts: list[str] = []
     begin = ""

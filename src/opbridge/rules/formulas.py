@@ -141,7 +141,7 @@ def parse_formula(
 
 
 def _with_parts(source: Source, known: Mapping[str, set[Meaning]]) -> Expr:
-    """The value of a formula, with what was written in the place of names for parts."""
+    """Return the value of a formula with its named parts put in the place of their names."""
     found = statements(source.text)
     if len(found) < 2 and not any(statement.name for statement in found):
         return parse_expression(source.text, source.where)
@@ -172,7 +172,7 @@ def _size(expr: Expr) -> int:
 
 
 def depth(expr: Expr) -> int:
-    """How many levels the tree has."""
+    """Return how many levels the tree has."""
     level, found = [expr], 0
     while level:
         found += 1

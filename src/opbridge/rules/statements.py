@@ -22,13 +22,14 @@ class Statement:
     offset: int
 
     def parsed(self, source: Source) -> Expr:
+        """Parse the statement's expression; places in errors count from the start of the whole text."""
         # As long as what stands before it, so that places are those in the whole text.
         before = re.sub(r"[^\n]", " ", source.text[: self.offset])
         return parse_expression(before + self.text, source.where)
 
 
 def statements(text: str) -> list[Statement]:
-    """Lines, and what has a `;` between; a line that begins with `#` is none."""
+    """Split a text into statements at line ends and `;`; a line that begins with `#` is a comment."""
     found = []
     for start, end in pieces(text, 0, len(text), "\n;"):
         line = text[start:end]
@@ -40,7 +41,7 @@ def statements(text: str) -> list[Statement]:
 
 
 def pieces(text: str, start: int, end: int, breaks: str) -> Iterator[tuple[int, int]]:
-    """The parts of the text between breaks that stand in no bracket."""
+    """Split the text at the breaks outside brackets."""
     depth, begin = 0, start
     for match in _BREAK.finditer(text, start, end):
         token = match[0]

@@ -41,9 +41,9 @@ def kept_object(
     besides: Sequence[Path],
     dependencies: Callable[[BuildRequest, list[Path]], Dependencies],
 ) -> Outcome:
-    """Puts the object of one source and its makefile rule where the link expects them.
+    """Put the object of one source and its makefile rule where the link expects them.
 
-    Of files in the folders `besides` the command tells enough; `dependencies` tells of the others that were read.
+    The command says enough about files in the folders `besides`; `dependencies` returns the others that were read.
     """
     alone = replace(request, sources=(source,), root=request.project, one_of_several=True)
     (command,) = context.toolchain.commands(alone, Path("@build")).compiles

@@ -89,7 +89,10 @@ def _scan_questions(file: Path, text: bytes, found: _Found) -> None:
 
 
 def _is_of_project(file: Path, found: _Found) -> bool:
-    """A library's macros around the question are for its own headers, which come and go with it."""
+    """Return whether a question about a file belongs to the project.
+
+    A library's macros ask about its own headers, which come and go with the library.
+    """
     return file.is_relative_to(found.request.project)
 
 

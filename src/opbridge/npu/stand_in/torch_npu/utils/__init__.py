@@ -1,0 +1,1 @@
+"""Stands in for torch_npu.utils."""
