@@ -128,7 +128,7 @@ def page(files: dict[str, Cost], most: int = 40) -> str:
         [
             "# What the tests cost",
             "",
-            f"Written by `make costs` on {date.today()} with {os.cpu_count()} cores, for the tests of `make test`: seconds.",
+            f"`make costs` wrote this on {date.today()}, with {os.cpu_count()} cores, for `make test`: seconds.",
             "Compilers and Pythons are those that the tests start themselves.",
             "",
             "| file | clock | own CPU | children's CPU | compilers | Pythons |",
