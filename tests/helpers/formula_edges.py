@@ -54,7 +54,7 @@ KNOWN: Mapping[str, Callable[[Difference], bool]] = {
     "pow": lambda found: "0.5" in found.text and _at(found, 0) in (0.0, -inf),
     "clip": lambda found: found.ours == found.theirs == 0 or ("gradient of y" in found.what and _at(found, 1) == 2.5),
     "sinh": lambda found: abs(_at(found, 0)) > 88 and abs(found.theirs) == inf,
-    "cosh": lambda found: abs(_at(found, 0)) > 88 and found.theirs == inf,
+    "cosh": lambda found: abs(_at(found, 0)) > 88 and abs(found.theirs) == inf,
     "maximum": lambda found: found.ours == found.theirs == 0,
     "minimum": lambda found: found.ours == found.theirs == 0,
 }
