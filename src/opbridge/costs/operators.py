@@ -53,7 +53,7 @@ def _cases(spec: OpSpec) -> Iterator[inputs.Case]:
         return
     types = {argument.name: "float32" for argument in spec.schema.tensor_arguments}
     for form in inputs.forms(spec):
-        letters = {letter for dimensions in form.values() for letter in dimensions}
+        letters = inputs.letters_of(form)
         side = max(WARP, round(_ELEMENTS ** (1 / max(len(letters), 1)) / WARP) * WARP)
         if case := inputs.case(spec, form, "profile", types, sizes=[side] * len(letters)):
             yield case

@@ -49,13 +49,18 @@ def output_shapes(text: str, schema: Schema) -> tuple[str, ...]:
 
 
 def sizes(form: Form, wanted: Iterable[int]) -> list[int]:
-    """Return a size for each word, in order of first appearance.
+    """Return a size for each dimension of the form that does not follow from another.
 
-    Each name gets one of `wanted`; other words are computed from their names.
+    Names get one of `wanted` each, in the order of their first appearance; sums and products follow from their names.
     """
     words = letters_of(form)
-    values = dict(zip(dict.fromkeys(name for word in words for name in _NAME.findall(word)), wanted, strict=False))
-    return [_value(word, values) for word in words]
+    values = dict(zip(dict.fromkeys(name for word in words for name in _names(word)), wanted, strict=False))
+    return [values[word] if word in values else _value(word, values) for word in words]
+
+
+def _names(word: str) -> list[str]:
+    """Return the names in a word of --shapes; any other word, as in forms that are tried, is a name itself."""
+    return _NAME.findall(word) if _WORD.fullmatch(word) else [word]
 
 
 def _value(word: str, values: Mapping[str, int]) -> int:
