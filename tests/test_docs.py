@@ -30,6 +30,16 @@ PAGES = [ROOT / "README.md", ROOT / "README.zh.md", ROOT / "CONTRIBUTING.md", *s
 FENCE = re.compile(r"^```(?P<language>[\w+-]+)?(?P<info>[^\n]*)\n(?P<body>.*?)^```$", re.MULTILINE | re.DOTALL)
 SHOWING = {"README.md", "README.zh.md", "start.md"}
 """Pages that show what their programs print, in the `text` fence after each of them."""
+SLOW = {
+    f"{name}.md" for name in ("attribute-block", "bench", "check", "compile", "convert", "cuda-device", "extension")
+}
+"""Pages that take more than ten processor seconds: they build extensions, or run checks of every framework."""
+SLOWLY_RUN = [
+    pytest.param(page, marks=pytest.mark.matrix("the commands of this page have tests of their own in tests/"))
+    if page.name in SLOW
+    else page
+    for page in PAGES
+]
 SHOWN_ONLY = {"text", "sh", "yaml", "c++", "json"}
 """Languages of a fence without a title that are there to be read."""
 
@@ -43,7 +53,7 @@ def blocks(page: Path) -> list[tuple[str, str, str]]:
     return found
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", SLOWLY_RUN, ids=lambda page: page.name)
 def test_a_page_runs(page: Path, tmp_path: Path) -> None:
     if page.name == "judge.md":
         needs_confinement()

@@ -11,6 +11,10 @@ from subprocesses import python
 
 from opbridge.wheel.variants import processor_features, suitable
 
+pytestmark = pytest.mark.matrix(
+    "builds a whole wheel of opbridge; test_making and test_archive cover wheels of kernels"
+)
+
 Stranger = Callable[..., subprocess.CompletedProcess[str]]
 
 
