@@ -15,6 +15,7 @@ from opbridge.errors import InputError
 from opbridge.op import OpLibrary
 
 ROOT = Path(__file__).parents[2]
+FOLDER = Path(__file__).parent / "correct"
 RIGHT = ("softplus", "affine", "product", "product_in_parts", "root", "add_", "pick", "ramp", "sum_all")
 IN_NUMPY = ("dtypes", "shapes", "bounds", "strides", "aliasing", "determinism", "threads", "memory", "shard")
 IN_TORCH = ("values", "gradients", "vmap")
@@ -124,6 +125,12 @@ def test_a_refused_shape_is_told_and_no_failure(operators: OpLibrary) -> None:
     (row,) = check(operators.rejects_nothing, frameworks=["numpy"], checks=["shapes"])
     assert row.status is Status.PASSED
     assert "refused: no elements" in row.message
+
+
+def test_an_axis_that_pytorch_lacks_is_told_and_no_failure() -> None:
+    (row,) = check(ob.load(FOLDER / "aten.yaml")["cumsum"], frameworks=["torch"], checks=["shapes"])
+    assert row.status is Status.PASSED
+    assert "refused: no dimensions (Dimension out of range" in row.message
 
 
 def test_inputs_that_nobody_can_guess_are_asked_for(operators: OpLibrary) -> None:

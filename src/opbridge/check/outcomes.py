@@ -18,8 +18,8 @@ class Unchecked(Exception):
 
 
 NOTHING_TO_COMPARE = "nothing to compare with; name a reference: --reference aten::NAME or module:function"
-REFUSALS = (OpbridgeError, TypeError, ValueError, RuntimeError)
-"""What a call raises that an operator, or its framework, does not take."""
+REFUSALS = (OpbridgeError, TypeError, ValueError, IndexError, RuntimeError)
+"""What a call raises that an operator, or its framework, does not take; of PyTorch an axis that is not there."""
 
 
 def counted(count: int, what: str) -> str:
