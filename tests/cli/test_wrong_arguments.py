@@ -134,7 +134,6 @@ WRONG = (
     "twin",
     "twin nonsense",
     "twin run",
-    "twin run nowhere.py --",
     "twin run folder",
     "twin nvcc",
     "twin nvcc --nonsense good.cu",
