@@ -43,9 +43,11 @@ class Table {
   PyObject* call(PyObject* const* args, size_t count, PyObject* keywords) {
     Small<PyObject*, 16> storage;
     PyObject** values = place(args, count, keywords, storage);
+    Small<PyObject*, 16> given;
+    for (size_t i = 0; i < names_.size(); ++i) given.push_back(values[i]);
     KeptObjects kept;
     copy_lists(values, kept);
-    Ref primitive = this->primitive(values);
+    Ref primitive = this->primitive(values, given.data());
     Small<PyObject*, 16> tensors;
     for (size_t i = 0; i < names_.size(); ++i)
       if (is_tensor_[i] && values[i]) append_tensors(values[i], tensors);
@@ -55,7 +57,8 @@ class Table {
   // The arguments that were passed, by name.
   PyObject* bind(PyObject* const* args, size_t count, PyObject* keywords) {
     Small<PyObject*, 16> storage;
-    return bound(place(args, count, keywords, storage)).release();
+    PyObject** values = place(args, count, keywords, storage);
+    return bound(values, values).release();
   }
 
  private:
@@ -87,10 +90,14 @@ class Table {
         values[i] = kept.keep(Ref::checked(PyList_AsTuple(values[i])));
   }
 
-  Ref bound(PyObject* const* values) const {
+  // The values by name; a copy of a list is a list again, as messages name the type that was given.
+  Ref bound(PyObject* const* values, PyObject* const* given) const {
     Ref found = Ref::checked(PyDict_New());
-    for (size_t i = 0; i < names_.size(); ++i)
-      if (values[i] && PyDict_SetItem(found.get(), names_.name(i), values[i]) < 0) throw PythonError{};
+    for (size_t i = 0; i < names_.size(); ++i) {
+      if (!values[i]) continue;
+      Ref value = values[i] == given[i] ? Ref::copy(values[i]) : Ref::checked(PySequence_List(values[i]));
+      if (PyDict_SetItem(found.get(), names_.name(i), value.get()) < 0) throw PythonError{};
+    }
     return found;
   }
 
@@ -104,28 +111,28 @@ class Table {
       if (PyObject* item = PyTuple_GET_ITEM(value, i); item != Py_None) tensors.push_back(item);
   }
 
-  Ref primitive(PyObject* const* values) {
+  Ref primitive(PyObject* const* values, PyObject* const* given) {
     std::string key;
     for (size_t i = 0; i < names_.size(); ++i) {
       const bool written = !values[i]      ? (key += 'm', true)
                            : is_tensor_[i] ? write_tensors(values[i], key)
                                            : write(values[i], key);
       // An unusual type: Python turns it into a usual one, and finds the primitive of that.
-      if (!written) return found(values);
+      if (!written) return found(values, given);
     }
     if (const auto known = by_key_.find(key); known != by_key_.end()) {
       entries_.splice(entries_.begin(), entries_, known->second);
       return Ref::copy(known->second->primitive.get());
     }
     const uint64_t version = version_;
-    Ref made = found(values);
+    Ref made = found(values, given);
     // What was forgotten meanwhile may be what this was made from.
     if (version == version_) remember(std::move(key), Ref::copy(made.get()));
     return made;
   }
 
-  Ref found(PyObject* const* values) const {
-    Ref arguments = bound(values);
+  Ref found(PyObject* const* values, PyObject* const* given) const {
+    Ref arguments = bound(values, given);
     Ref function = Ref::copy(find_.get());
     return Ref::checked(PyObject_CallOneArg(function.get(), arguments.get()));
   }
