@@ -17,6 +17,7 @@ from opbridge.cli import main
 from opbridge.toolchains import BuildRequest, build, host
 
 FLAGS = ("-O3", "-fno-math-errno", "-fno-trapping-math")
+pytestmark = pytest.mark.optimized
 TARGETS = ("native", "x86-64-v3") if os.uname().machine == "x86_64" else ("native",)
 UNARY = (
     *("exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sin", "cos", "tan"),
