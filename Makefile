@@ -20,7 +20,7 @@ CPP := $(shell git ls-files --cached --others --exclude-standard "*.cpp" "*.h" "
 
 help:
 	@echo "make demo            a C++ kernel becomes a PyTorch and a NumPy operator, on one screen"
-	@echo "make test            every feature, in eight minutes on two cores; TESTS=tests/judging"
+	@echo "make test            every feature; twenty minutes on two cores; TESTS=tests/judging"
 	@echo "make matrix          every test there is, at -O3, with every compiler and standard; forty minutes"
 	@echo "make costs           make test, and what each file costs, written to docs/evidence/test-costs.md"
 	@echo "make quick           the tests of what changed since main, nearest first, for two minutes at most"
