@@ -31,7 +31,7 @@ os.environ["OPBRIDGE_PROGRESS"] = "0"
 for variable in ("MAKEFLAGS", "MAKELEVEL", "MFLAGS"):
     os.environ.pop(variable, None)
 
-# Compiled in half the time.  `make matrix` repeats every test at the level that users get.
+# Compiled in half the time.  A nightly run repeats every test at the level that users get.
 os.environ.setdefault("OPBRIDGE_OPTIMIZE", "1")
 
 ROOT = Path(__file__).parents[1]
