@@ -45,7 +45,7 @@ def checked(cache: Path, manifest: Path | str, *options: str) -> tuple[int, str,
     env = {**os.environ, "OPBRIDGE_CACHE_DIR": str(cache)}
     with said.open("w") as file:
         done = subprocess.run(command, env=env, stdout=file, stderr=subprocess.STDOUT, check=False)
-    assert rows.exists(), said.read_text()
+    assert rows.exists(), f"exit code {done.returncode}: {said.read_text()[-2000:]}"
     return done.returncode, said.read_text(), json.loads(rows.read_text())["rows"]
 
 
