@@ -126,12 +126,14 @@ def test_no_module_imports_one_that_imports_it() -> None:
         pytest.fail(f"these import each other: {' <- '.join(error.args[1])}")
 
 
+@pytest.mark.real_process
 def test_importing_opbridge_imports_no_framework_and_no_yaml() -> None:
     code = "import json, sys, opbridge; print(json.dumps(sorted(sys.modules)))"
     loaded = json.loads(succeed(code))
     assert not {name.partition(".")[0] for name in loaded} & (FRAMEWORKS | {"yaml", "subprocess"})
 
 
+@pytest.mark.real_process
 def test_loading_a_manifest_of_cpu_kernels_imports_no_framework(tmp_path: Path) -> None:
     (tmp_path / "twice.cpp").write_text(
         "#include <opbridge/kernel.h>\n"

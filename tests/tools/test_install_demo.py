@@ -23,6 +23,7 @@ def script() -> ModuleType:
     return module
 
 
+@pytest.mark.real_process
 def test_the_first_operator_needs_no_framework(script: ModuleType) -> None:
     loaded = "import sys; print([name for name in ('torch', 'mindspore', 'jax') if name in sys.modules])"
     first, frameworks = succeed(f"{script.FIRST}{loaded}").splitlines()

@@ -63,6 +63,8 @@ class Start:
             if not _OPTIONS.match(options[0]):
                 return False
             del options[: 2 if options[0] == "-W" else 1]
+        if any("sys.modules" in text for text in (*self.arguments, *map(self._source, self.arguments))):
+            return False  # the program asks what has been imported
         differing = dict(_shaping(self.variables).items() ^ _shaping(server).items())
         return bool(options) and all(_HARMLESS.fullmatch(name) for name in differing)
 
