@@ -303,23 +303,20 @@ class _Build:
     # Linking ---------------------------------------------------------------------------------------------------------
 
     def _files_to_link(self) -> list[str]:
-        """Return the objects and libraries of the command line.
+        return [word for word in self.words.link if not word.startswith("-")]
 
-        Raises:
-            InputError: One of them is a FIFO, for whose other end the linker would wait.
-        """
-        files = [word for word in self.words.link if not word.startswith("-")]
-        for file in files:
+    def _refuse_fifos(self) -> None:
+        """Raise an InputError for a FIFO among the objects: the linker would wait for its other end."""
+        for file in self._files_to_link():
             if Path(file).is_fifo():
                 raise InputError(f"nvcc: {file} is a FIFO; expected an object or a library")
-        return files
 
     def _link(self, objects: Sequence[Path], program: Path) -> int:
         for word in self.words.link:
             if word.startswith("-l") and (feature := library_of(word[2:])):
                 raise InputError(f"nvcc {word}: {unsupported(feature)}")
+        self._refuse_fifos()
         libraries = self.home / "lib64"
-        self._files_to_link()
         code = self._call(
             [
                 *self._compiler(),
