@@ -67,6 +67,7 @@ extern "C" int doubled() {
 """
 
 
+@pytest.mark.optimized
 @pytest.mark.parametrize(
     ("kind", "conversions"), [("ob::half", 2), ("__half", 2), ("ob::bfloat16", 1), ("__nv_bfloat16", 1)]
 )
