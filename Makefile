@@ -20,7 +20,7 @@ CPP := $(shell git ls-files --cached --others --exclude-standard "*.cpp" "*.h" "
 
 help:
 	@echo "make demo            a C++ kernel becomes a PyTorch and a NumPy operator, on one screen"
-	@echo "make test            every feature; twenty minutes on two cores; TESTS=tests/judging"
+	@echo "make test            every feature; twenty minutes on two cores; TESTS=tests/analysis/judge"
 	@echo "make matrix          what test leaves out: a second compiler, whole wheels, large draws; half an hour"
 	@echo "make costs           make test, and what each file costs, written to docs/evidence/test-costs.md"
 	@echo "make quick           the tests of what changed since main, nearest first, for two minutes at most"
@@ -82,10 +82,10 @@ declarations: setup
 	OPBRIDGE_DECLARATIONS="$(FILES)" $(BIN)/python -m pytest -n 0 -s tests/codegen/whole/every_operator.py
 
 formulas: setup
-	$(BIN)/python -m pytest tests/formulas/every_formula.py
+	$(BIN)/python -m pytest tests/waist/formulas/every_formula.py
 
 attacks: setup
-	OPBRIDGE_ALL_ATTACKS=1 $(BIN)/python -m pytest -n auto --dist worksteal tests/judging
+	OPBRIDGE_ALL_ATTACKS=1 $(BIN)/python -m pytest -n auto --dist worksteal tests/analysis/judge
 
 # Left out: nodes of C++, its threads and its shorter way, sentences that it says otherwise, and in JAX what counts calls of the
 # handler, or differentiates by PyTorch's operators.
@@ -153,7 +153,7 @@ paddle:
 # Beside what `make setup` installs: their own requirements would bring another NumPy.
 networks: setup
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade --no-deps --target $(NETWORKS) --group networks
-	PYTHONPATH=$(NETWORKS) $(BIN)/python -m pytest tests/conversion/every_network.py tests/conversion/test_nnx_module.py
+	PYTHONPATH=$(NETWORKS) $(BIN)/python -m pytest tests/models/conversion/every_network.py tests/models/conversion/test_nnx_module.py
 
 # Without PyTorch: what is judged there is told without being run, and it is the cluster that is tested.
 ray:
@@ -162,7 +162,7 @@ ray:
 	$(RAY)/bin/python -m pip install --quiet --disable-pip-version-check --upgrade "pip>=25.1"
 	$(RAY)/bin/python -m pip install --quiet --group ray
 	$(RAY)/bin/python -m pip install --quiet --config-settings build-dir=$(RAY)/cmake --editable .
-	$(RAY)/bin/python -m pytest tests/judging/cluster
+	$(RAY)/bin/python -m pytest tests/analysis/judge/cluster
 
 clean:
 	rm -rf $(VENV) build dist site .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -12,7 +12,7 @@ from tempfile import TemporaryDirectory
 from table import Row
 from timing import Contestant, Spread, burst, race, rested
 
-from opbridge.toolchains import BuildRequest, build
+from opbridge.build.toolchains import BuildRequest, build
 
 _KERNEL = Path(__file__).resolve().parent / "kernels" / "twin_npu.cpp"
 _LARGE = 16 * 2**20

@@ -13,9 +13,9 @@ from time import perf_counter
 from table import Row
 from timing import Spread, ratios
 
-from opbridge import floating_point
-from opbridge.toolchains import host
-from opbridge.toolchains.model import INCLUDE
+from opbridge.base import floating_point
+from opbridge.build.toolchains import host
+from opbridge.build.toolchains.model import INCLUDE
 from opbridge.twins import cuda
 
 _KERNELS = Path(__file__).resolve().parent / "kernels"

@@ -11,7 +11,7 @@ from pathlib import Path
 from table import Row
 from timing import Contestant, Spread, burst, race, rested
 
-from opbridge.toolchains import BuildRequest, build
+from opbridge.build.toolchains import BuildRequest, build
 
 _KERNELS = Path(__file__).resolve().parent / "kernels"
 _LARGE = 16 * 2**20

@@ -15,8 +15,8 @@ from pathlib import Path
 from table import Row
 from timing import Spread, race
 
-from opbridge.cache import Cache
-from opbridge.cache.shared import SharedCache
+from opbridge.build.cache import Cache
+from opbridge.build.cache.shared import SharedCache
 
 _PROCESSES, _ROUNDS = 64, 3
 _KERNEL = Path(__file__).resolve().parent / "kernels" / "leaky_relu.cpp"

@@ -10,7 +10,7 @@ import peers
 from table import Row
 from timing import Spread, burst, race
 
-from opbridge.cache import Cache
+from opbridge.build.cache import Cache
 from opbridge.codegen.generating import generate
 from opbridge.codegen.inputs import Inputs, Wish
 from opbridge.codegen.writing import write

@@ -26,10 +26,10 @@ import machine
 from table import results_table
 
 import opbridge as ob
-from opbridge.toolchains import BuildRequest, build_many, nvcc
+from opbridge.build.toolchains import BuildRequest, build_many, nvcc
 
 if TYPE_CHECKING:
-    from opbridge.op import OpLibrary
+    from opbridge.waist.op import OpLibrary
 
 KERNELS = Path(__file__).resolve().parent / "kernels"
 EVERYWHERE = ("80", "90", "100")

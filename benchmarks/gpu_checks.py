@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import torch
 
 if TYPE_CHECKING:
-    from opbridge.op import OpLibrary
+    from opbridge.waist.op import OpLibrary
 
 _DTYPES = (torch.float32, torch.float64, torch.float16, torch.bfloat16)
 _LENGTHS = (0, 1, 3, 31, 255, 256, 257, 1023, 4097, 65_537, 1_000_003)

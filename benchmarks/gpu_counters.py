@@ -1,4 +1,4 @@
-"""What a GPU counts of the kernels of tests/costs/kernels.cu, beside what was counted by hand.
+"""What a GPU counts of the kernels of tests/analysis/profile/kernels.cu, beside what was counted by hand.
 
     python benchmarks/gpu_counters.py           needs a GPU, nvcc and ncu
 
@@ -18,9 +18,9 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
-from tests.costs.test_counters import SOURCE, by_hand, kernels  # noqa: E402
+from tests.analysis.profile.test_counters import SOURCE, by_hand, kernels  # noqa: E402
 
-from opbridge.toolchains import nvcc  # noqa: E402
+from opbridge.build.toolchains import nvcc  # noqa: E402
 
 _L1 = "l1tex__{what}_pipe_lsu_mem_{where}_op_{kind}.sum"
 METRICS = {

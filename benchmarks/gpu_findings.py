@@ -16,7 +16,7 @@ import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from opbridge.toolchains import nvcc
+from opbridge.build.toolchains import nvcc
 
 ROOT = Path(__file__).resolve().parents[1]
 BROKEN = ROOT / "tests" / "twins" / "cuda" / "broken"

@@ -18,11 +18,10 @@ from typing import Any
 import formula_cases
 import torch
 from formula_cases import Case, cases
+from formulas import formula, together
 from gpu_speed import describe
 from table import Row, results_table
 from timing import race, ratios
-
-from formulas import formula, together
 
 # What takes a GPU long enough that the time of the CPU for a call does not show.
 formula_cases.WHOLE, formula_cases.ROWS = 64 * 2**20, 64 * 2**10

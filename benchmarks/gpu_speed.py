@@ -12,10 +12,10 @@ import torch
 from table import Row
 from timing import Contestant, burst, race
 
-from opbridge.toolchains import nvcc
+from opbridge.build.toolchains import nvcc
 
 if TYPE_CHECKING:
-    from opbridge.op import OpLibrary
+    from opbridge.waist.op import OpLibrary
 
 _ELEMENTS = 128 * 2**20
 _COLUMNS = 8192

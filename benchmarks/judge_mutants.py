@@ -16,10 +16,10 @@ from pathlib import Path
 
 from kernel_mutants import Mutant, mutants
 
-from opbridge.judging import Judgement, Verdict
-from opbridge.judging.batch import Judged, answers_in, judge_all
-from opbridge.judging.running import Here
-from opbridge.judging.submissions import Options
+from opbridge.analysis.judge import Judgement, Verdict
+from opbridge.analysis.judge.batch import Judged, answers_in, judge_all
+from opbridge.analysis.judge.running import Here
+from opbridge.analysis.judge.submissions import Options
 
 _REJECTED = ("wrong", "broken", "cheating")
 _COLUMNS = (*_REJECTED, "right as published", "undecided", "right")

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import accumulate
 
-from opbridge.cxx.tokens import Kind, Token, tokenize
+from opbridge.build.cxx.tokens import Kind, Token, tokenize
 
 _DEVICE_CODE = ("__global__", "__device__")
 _OTHER = {"+": "-", "-": "+", "*": "+", "/": "*", "<": "<=", "<=": "<", ">": ">=", ">=": ">"}

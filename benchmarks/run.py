@@ -16,8 +16,10 @@ import aten
 import calls
 import converted
 import cuda_course
+import cuda_twin
 import fleet
 import floors
+import formulas
 import generated
 import jax_calls
 import lltm
@@ -30,9 +32,6 @@ import sharding
 import training
 from notes import NOTES
 from table import Row, floors_table, results_table
-
-import cuda_twin
-import formulas
 
 Benchmark = Callable[[bool], list[Row]]
 

@@ -90,7 +90,7 @@ def cold_mindspore_builder(folder: Path) -> float:
 
 
 def aten_opbridge(folder: Path) -> tuple[float, float]:
-    from opbridge.toolchains import BuildRequest, build
+    from opbridge.build.toolchains import BuildRequest, build
 
     source = folder / "leaky_relu_aten.cpp"
     return _first_and_edited(source, lambda: build(BuildRequest((source,), "leaky_relu.so")))

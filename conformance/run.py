@@ -18,9 +18,8 @@ from pathlib import Path
 from queue import Empty, SimpleQueue
 from typing import Any
 
-from worker import tasks
-
 import report
+from worker import tasks
 
 HERE = Path(__file__).parent
 RESULTS = HERE.parent / "build" / "conformance" / "results.jsonl"

@@ -14,8 +14,8 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 import opbridge as ob
-from opbridge.cache import Cache, Dependencies, KeyBuilder
-from opbridge.op import OpLibrary
+from opbridge.build.cache import Cache, Dependencies, KeyBuilder
+from opbridge.waist.op import OpLibrary
 
 # A change fails for what it changed: the same examples in every run. `make fuzz` draws new ones.
 # How fast a machine is, and what else it does, fails no test.
@@ -39,16 +39,22 @@ KERNELS = Path(__file__).parent / "kernels"
 # Modules that tests of several folders share, by their bare names.
 sys.path.insert(0, str(Path(__file__).parent / "helpers"))
 
-from forked_python import FORKS, ForkServer  # noqa: E402
-
 from costs import CostRecorder  # noqa: E402
+from forked_python import FORKS, ForkServer  # noqa: E402
 
 _UNTIL = "OPBRIDGE_TESTS_UNTIL"
 _SEEDS = {"numpy.random": "seed", "torch": "manual_seed", "mindspore": "set_seed", "paddle": "seed"}
 
 _LONG = tuple(
     f"tests/{where}"
-    for where in ("npu/", "cli/test_demo.py", "cli/test_commands.py", "test_docs.py", "test_examples.py", "check/")
+    for where in (
+        "twins/ascend/torch_device/",
+        "cli/test_demo.py",
+        "cli/test_commands.py",
+        "test_docs.py",
+        "test_examples.py",
+        "verify/check/",
+    )
 )
 """Where a test may take a minute, all of it in processes of their own."""
 

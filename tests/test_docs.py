@@ -22,7 +22,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 from tests.helpers.confinement import needs_confinement
 
-import opbridge.errors
+import opbridge.base.errors
 from opbridge.cli import COMMANDS
 
 ROOT = Path(__file__).parents[1]
@@ -218,7 +218,7 @@ def test_commands_settings_and_errors_are_all_listed() -> None:
         for name in re.findall(r"""(?:environ|getenv)[^\n"]*"(OPBRIDGE_\w+)\"""", file.read_text())
     }
     errors = {
-        name for name, value in vars(opbridge.errors).items() if isinstance(value, type) and name.endswith("Error")
+        name for name, value in vars(opbridge.base.errors).items() if isinstance(value, type) and name.endswith("Error")
     }
     assert len(read) >= 5
     for name in {f"opbridge {command}" for command in COMMANDS} | read:

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 import opbridge as ob
-from opbridge.cache import Cache
-from opbridge.errors import OpbridgeError
-from opbridge.toolchains import toolchain_for
+from opbridge.base.errors import OpbridgeError
+from opbridge.build.cache import Cache
+from opbridge.build.toolchains import toolchain_for
 
 torch = pytest.importorskip("torch")
 

@@ -67,8 +67,8 @@ def published(folder: Path, environment: dict[str, str]) -> None:
     """Has one machine fill the shared cache."""
     program = """
 import opbridge as ob
-from opbridge.cache import Cache
-from opbridge.cache.shared import SharedCache
+from opbridge.build.cache import Cache
+from opbridge.build.cache.shared import SharedCache
 from pathlib import Path
 ob.load("scale.cpp", schema="fleet::scale(Tensor x, float by) -> Tensor", out="x")
 cache = Cache()

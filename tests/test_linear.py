@@ -13,11 +13,11 @@ from itertools import count
 
 import pytest
 
-from opbridge.errors import OpbridgeError, did_you_mean
-from opbridge.manifest import KernelRef, Manifest
+from opbridge.base.errors import OpbridgeError, did_you_mean
 from opbridge.native.catalog import Catalog
-from opbridge.rules import Rules, parse_expression
-from opbridge.schema import Schema
+from opbridge.waist.manifest import KernelRef, Manifest
+from opbridge.waist.rules import Rules, parse_expression
+from opbridge.waist.schema import Schema
 
 Read = Callable[[str], object]
 Write = Callable[[int], str]

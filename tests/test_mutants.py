@@ -16,8 +16,8 @@ import kernel_mutants  # noqa: E402
 
 sys.path.remove(str(BENCHMARKS))
 
-from opbridge.judging import Judgement, Reason, Verdict  # noqa: E402
-from opbridge.judging.batch import Judged  # noqa: E402
+from opbridge.analysis.judge import Judgement, Reason, Verdict  # noqa: E402
+from opbridge.analysis.judge.batch import Judged  # noqa: E402
 
 KERNEL = """
 template <typename T>

@@ -10,13 +10,13 @@ from typing import Any
 import pytest
 
 import opbridge as ob
-from opbridge.cache import Cache
+from opbridge.authoring.wheel.making import Order, make_wheel
+from opbridge.base.errors import OpbridgeError
+from opbridge.base.names import is_cpp_name
+from opbridge.build.cache import Cache
 from opbridge.codegen.inputs import Inputs, Wish
 from opbridge.codegen.model import BackendKernel, OpapiCall, Output, TargetBackend
-from opbridge.errors import OpbridgeError
-from opbridge.manifest import KernelRef, Manifest, OpSpec
-from opbridge.names import is_cpp_name
-from opbridge.wheel.making import Order, make_wheel
+from opbridge.waist.manifest import KernelRef, Manifest, OpSpec
 
 INJECTED = ("x{}system", 'f); system("x"); (', "f\nint g()", "f()", "", "1st", "é", "f g", "f-g", "a::")
 KEYWORDS = ("class", "int")

@@ -72,7 +72,13 @@ def test_the_wheel_holds_what_runs_and_nothing_else(opbridge_wheel: Path) -> Non
     with zipfile.ZipFile(opbridge_wheel) as archive:
         names = archive.namelist()
     assert f"opbridge-{opbridge.__version__}" in opbridge_wheel.name
-    for name in ("py.typed", "include/opbridge/kernel.h", "native/torch/module.cpp", "cli/templates/cpp/ops.yaml.in"):
+    for name in (
+        "py.typed",
+        "_moved_names.py",
+        "include/opbridge/kernel.h",
+        "native/torch/module.cpp",
+        "cli/templates/cpp/ops.yaml.in",
+    ):
         assert f"opbridge/{name}" in names
     assert {name.partition("/")[0] for name in names} == {"opbridge", f"opbridge-{opbridge.__version__}.dist-info"}
 
@@ -90,7 +96,8 @@ def test_the_twins_come_compiled(stranger: Run) -> None:
     program = """
 import os, tempfile
 os.environ["OPBRIDGE_CACHE_DIR"] = cache = tempfile.mkdtemp()
-from opbridge.toolchains import ascend_twin, cuda_twin
+from opbridge.twins.ascend import toolchain as ascend_twin
+from opbridge.twins.cuda import toolchain as cuda_twin
 for library in (cuda_twin.runtime(), cuda_twin.profile_runtime(), cuda_twin.library("cublas"), ascend_twin.runtime()):
     print(library.parent.name, library.is_file())
 print(os.listdir(cache))

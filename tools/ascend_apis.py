@@ -10,7 +10,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 
-from opbridge.toolchains import host
+from opbridge.build.toolchains import host
 
 ROOT = Path(__file__).parents[1]
 GUIDE = ROOT / "docs" / "ascend.md"

@@ -83,7 +83,7 @@ def simulated(compiler: list[str], torch_headers: list[str]) -> dict[str, list[s
     plain = [flag for flag in compiler if flag not in OURS]
     flags = [*plain, "-std=c++20", *torch_headers, f"-I{SOURCE / 'twins' / 'ascend' / 'include'}"]
     of_cuda = [*plain, "-std=c++20", *torch_headers, f"-I{SOURCE / 'twins' / 'cuda' / 'include'}"]
-    folder, found = SOURCE / "native" / "simulated", {}
+    folder, found = SOURCE / "twins" / "common" / "torch_device", {}
     for name, own in (("npu", flags), ("cuda", [*of_cuda, "-DOPBRIDGE_SIMULATES_CUDA=1"])):
         joined = (folder / "together.cpp").read_text(encoding="utf-8")
         others = [
@@ -92,7 +92,7 @@ def simulated(compiler: list[str], torch_headers: list[str]) -> dict[str, list[s
             if f'#include "{path.relative_to(folder)}"' not in joined
         ]
         found[f"{folder} ({name})"] = [*own, f"-I{folder}", *together(others)]
-    headers = SOURCE / "npu" / "stand_in" / "torch_npu" / "include"
+    headers = SOURCE / "twins" / "ascend" / "torch_device" / "stand_in" / "torch_npu" / "include"
     return found | {str(headers): [*flags, f"-I{headers}", *together(sorted(headers.rglob("*.h")))]}
 
 

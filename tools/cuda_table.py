@@ -28,7 +28,7 @@ PARTS = {
     "the driver API": "twins/cuda/test_driver.py",
     "NVRTC": "twins/cuda/test_nvrtc.py",
     "graphs": "twins/cuda/test_graphs.py",
-    "CUB, Thrust, libcu++": "toolchains/twin_nvcc/test_cccl.py",
+    "CUB, Thrust, libcu++": "twins/cuda/nvcc/test_cccl.py",
     "cuBLAS": "twins/cuda/test_cublas.py",
     "cuBLASLt": "twins/cuda/test_cublaslt.py",
     "cuDNN": "twins/cuda/test_cudnn.py",
@@ -37,13 +37,13 @@ PARTS = {
     "cuSOLVER": "twins/cuda/test_cusolver.py",
     "cuSPARSE": "twins/cuda/test_cusparse.py",
     "PyTorch's extensions": "twins/cuda/test_torch.py",
-    "PyTorch's `cuda`": "cuda_twin/test_cuda_twin.py",
-    "nvcc's command line": "toolchains/twin_nvcc/test_twin_nvcc.py",
+    "PyTorch's `cuda`": "twins/cuda/torch_device/test_cuda_twin.py",
+    "nvcc's command line": "twins/cuda/nvcc/test_twin_nvcc.py",
     "the checks": "twins/cuda/test_checks.py",
     "Hopper's barriers and copies": "twins/cuda/test_mbarriers.py",
     "streams": "twins/cuda/test_stream_order.py",
     "the checks, over long runs": "twins/cuda/test_many_barriers.py",
-    "counters of costs": "costs/test_counters.py",
+    "counters of costs": "analysis/profile/test_counters.py",
 }
 """Below tests/."""
 

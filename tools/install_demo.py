@@ -37,13 +37,14 @@ result = scaled(numpy.arange(4, dtype="float32"), 2.5)
 print(f"         a C++ kernel called from NumPy gives {result}, {time.perf_counter() - began:.1f} s after its source")
 """
 TWINS = """
-from opbridge.toolchains import ascend_twin, cuda_twin
+from opbridge.twins.ascend import toolchain as ascend_twin
+from opbridge.twins.cuda import toolchain as cuda_twin
 cuda_twin.runtime()
 ascend_twin.runtime()
 """
 ADAPTER = """
 from opbridge.frameworks.torch.native import build_adapter
-from opbridge.toolchains.torch_install import TorchInstall
+from opbridge.build.toolchains.torch_install import TorchInstall
 build_adapter(TorchInstall.found())
 """
 

@@ -17,9 +17,9 @@ from functools import cache
 from pathlib import Path
 from xml.etree import ElementTree
 
-from opbridge.cache import Cache, KeyBuilder
-from opbridge.toolchains import host
-from opbridge.toolchains.identity import compiler, processor
+from opbridge.build.cache import Cache, KeyBuilder
+from opbridge.build.toolchains import host
+from opbridge.build.toolchains.identity import compiler, processor
 
 ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "src"

@@ -12,9 +12,9 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "src"))
 
+from opbridge.build.toolchains import build
+from opbridge.build.toolchains.torch_install import TorchInstall
 from opbridge.frameworks.native_modules import name_of_brought
-from opbridge.toolchains import build
-from opbridge.toolchains.torch_install import TorchInstall
 
 
 def ship(folder: Path) -> None:
@@ -26,7 +26,8 @@ def ship(folder: Path) -> None:
 
 
 def _ship_for_torch(install: TorchInstall, folder: Path) -> None:
-    from opbridge.frameworks.torch import native, simulated
+    from opbridge.frameworks.torch import native
+    from opbridge.twins.common.torch_device import simulated
 
     shutil.copy(native.build_adapter(install), folder / native.prebuilt_name(install, native.current_suffix()))
     for device in (simulated.NPU, simulated.CUDA):

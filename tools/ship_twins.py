@@ -16,10 +16,11 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "src"))
 
-from opbridge.toolchains import ascend_twin, cuda_twin
-from opbridge.toolchains.builder import build_many
-from opbridge.toolchains.model import BuildRequest
-from opbridge.toolchains.twin_nvcc.toolkit import NAMES_OF_LIBRARIES
+from opbridge.build.toolchains.builder import build_many
+from opbridge.build.toolchains.model import BuildRequest
+from opbridge.twins.ascend import toolchain as ascend_twin
+from opbridge.twins.cuda import toolchain as cuda_twin
+from opbridge.twins.cuda.nvcc.toolkit import NAMES_OF_LIBRARIES
 
 
 def ship(folder: Path) -> None:

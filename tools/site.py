@@ -18,7 +18,7 @@ import opbridge.check
 import opbridge.errors
 from opbridge.cli import COMMANDS, parser_of
 from opbridge.frameworks import FRAMEWORKS
-from opbridge.rules.model import RuleFields
+from opbridge.waist.rules.model import RuleFields
 
 ROOT = Path(__file__).parents[1]
 AT_THE_ROOT = {

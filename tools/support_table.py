@@ -50,10 +50,10 @@ ROWS = (
         "formulas: kernel and gradient generated",
         "一行数学公式：核函数与梯度自动写出",
         (
-            held("formulas/test_formulas.py"),
-            held("formulas/test_formulas.py"),
-            held("formulas/test_formulas.py"),
-            held("formulas/test_formulas.py"),
+            held("waist/formulas/test_formulas.py"),
+            held("waist/formulas/test_formulas.py"),
+            held("waist/formulas/test_formulas.py"),
+            held("waist/formulas/test_formulas.py"),
             Cell("as any kernel", "同其他核函数"),
         ),
     ),
@@ -94,8 +94,8 @@ ROWS = (
         "C++ files that include `torch/extension.h`",
         "包含 `torch/extension.h` 的 C++ 文件",
         (
-            held("toolchains/test_torch_sources.py"),
-            held("toolchains/test_torch_sources.py"),
+            held("build/toolchains/test_torch_sources.py"),
+            held("build/toolchains/test_torch_sources.py"),
             held("include/test_ms_ext.py", *WITHOUT),
             Cell("as any kernel", "同其他核函数"),
             NONE,
@@ -104,7 +104,7 @@ ROWS = (
     Row(
         "PyTorch extensions as Python modules; CUDA extensions in the twin",
         "PyTorch 扩展作为 Python 模块；CUDA 扩展由孪生运行",
-        (NONE, held("test_extensions.py"), NONE, NONE, NONE),
+        (NONE, held("authoring/test_extensions.py"), NONE, NONE, NONE),
     ),
     Row(
         "CUDA kernels on the CPU, in the twin",
@@ -120,7 +120,7 @@ ROWS = (
     Row(
         "a simulated `cuda` device, and unchanged CUDA extensions",
         "没有 GPU 的 `cuda` 设备，CUDA 扩展无需修改",
-        (NONE, held("cuda_twin/test_cuda_twin.py"), NONE, NONE, NONE),
+        (NONE, held("twins/cuda/torch_device/test_cuda_twin.py"), NONE, NONE, NONE),
     ),
     Row(
         "CUDA kernels on a GPU",
@@ -128,7 +128,7 @@ ROWS = (
         (
             NONE,
             held("on_gpu/test_torch.py", "by hand, on an H100", "手动，H100"),
-            not_run(*NVCC, "toolchains/test_nvcc.py"),
+            not_run(*NVCC, "build/toolchains/test_nvcc.py"),
             not_run("compiles", "可编译", "on_gpu/test_jax.py"),
             NONE,
         ),
@@ -137,10 +137,10 @@ ROWS = (
         "Ascend C kernels on the CPU, in the twin",
         "CPU 上的 Ascend C 核函数（孪生）",
         (
-            held("sources/test_ascend.py"),
-            held("sources/test_ascend.py"),
-            held("sources/test_ascend.py", *WITHOUT),
-            held("sources/test_ascend.py"),
+            held("build/sources/test_ascend.py"),
+            held("build/sources/test_ascend.py"),
+            held("build/sources/test_ascend.py", *WITHOUT),
+            held("build/sources/test_ascend.py"),
             Cell("as any kernel", "同其他核函数"),
         ),
     ),
@@ -149,7 +149,7 @@ ROWS = (
         "NPU 上的 Ascend C 核函数",
         (
             NONE,
-            not_run("CANN's command lines are built", "CANN 命令行已核对", "toolchains/test_bisheng.py"),
+            not_run("CANN's command lines are built", "CANN 命令行已核对", "build/toolchains/test_bisheng.py"),
             NONE,
             NONE,
             NONE,
@@ -158,7 +158,7 @@ ROWS = (
     Row(
         "a simulated `npu`, and programs written for torch_npu",
         "模拟的 `npu` 设备，以及为 torch_npu 编写的程序",
-        (NONE, held("npu/test_npu.py"), NONE, NONE, NONE),
+        (NONE, held("twins/ascend/torch_device/test_npu.py"), NONE, NONE, NONE),
     ),
     Row(
         "a whole PyTorch network converted",
@@ -166,24 +166,24 @@ ROWS = (
         (
             NONE,
             NONE,
-            held("conversion/test_conversion.py", "CPU", "CPU"),
-            held("conversion/test_conversion.py", "CPU", "CPU"),
+            held("models/conversion/test_conversion.py", "CPU", "CPU"),
+            held("models/conversion/test_conversion.py", "CPU", "CPU"),
             NONE,
         ),
     ),
     Row(
         "CUDA kernels judged against a reference",
         "对照参考实现评判 CUDA 核函数",
-        (NONE, held("judging/test_judging.py", "in the twin", "由孪生运行"), NONE, NONE, NONE),
+        (NONE, held("analysis/judge/test_judging.py", "in the twin", "由孪生运行"), NONE, NONE, NONE),
     ),
     Row(
         "tvm-ffi libraries",
         "tvm-ffi 的动态库",
         (
-            held("sources/test_tvm_ffi.py"),
-            held("sources/test_tvm_ffi.py"),
-            held("sources/test_tvm_ffi.py"),
-            held("sources/test_tvm_ffi.py"),
+            held("build/sources/test_tvm_ffi.py"),
+            held("build/sources/test_tvm_ffi.py"),
+            held("build/sources/test_tvm_ffi.py"),
+            held("build/sources/test_tvm_ffi.py"),
             NONE,
         ),
     ),

@@ -14,10 +14,10 @@ from pathlib import Path
 
 from torch_releases import RELEASES
 
-from opbridge.cache import Cache
-from opbridge.errors import OpbridgeError
+from opbridge.base.errors import OpbridgeError
+from opbridge.build.cache import Cache
+from opbridge.build.toolchains.torch_install import TorchInstall
 from opbridge.frameworks.torch.native import build_adapter
-from opbridge.toolchains.torch_install import TorchInstall
 
 HEADERS = Path(__file__).parents[1] / "build" / "torch-headers"
 

@@ -9,19 +9,22 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from opbridge._moved_names import install as _install_moved_names
 from opbridge._version import __version__
-from opbridge.errors import OpbridgeError
+from opbridge.base.errors import OpbridgeError
 
 if TYPE_CHECKING:
-    from opbridge.conversion.converting import convert
-    from opbridge.costs.profiling import profile
-    from opbridge.extensions import extension
+    from opbridge.analysis.judge import judge
+    from opbridge.analysis.profile.profiling import profile
+    from opbridge.authoring.extensions import extension
+    from opbridge.authoring.loading import aot, aten, formula, inline, load, tvm_ffi
     from opbridge.frameworks.torch.autograd import autograd
     from opbridge.frameworks.torch.module import module
     from opbridge.frameworks.torch.onnx import onnx_translations
-    from opbridge.judging import judge
-    from opbridge.loading import aot, aten, formula, inline, load, tvm_ffi
-    from opbridge.op import Op, OpLibrary
+    from opbridge.models.conversion.converting import convert
+    from opbridge.waist.op import Op, OpLibrary
+
+_install_moved_names()
 
 __all__ = [
     "Op",
@@ -44,22 +47,22 @@ __all__ = [
 ]
 
 _HOMES = {
-    "load": "opbridge.loading",
-    "formula": "opbridge.loading",
-    "inline": "opbridge.loading",
-    "aot": "opbridge.loading",
-    "aten": "opbridge.loading",
-    "tvm_ffi": "opbridge.loading",
-    "convert": "opbridge.conversion.converting",
-    "profile": "opbridge.costs.profiling",
-    "extension": "opbridge.extensions",
-    "judge": "opbridge.judging",
+    "load": "opbridge.authoring.loading",
+    "formula": "opbridge.authoring.loading",
+    "inline": "opbridge.authoring.loading",
+    "aot": "opbridge.authoring.loading",
+    "aten": "opbridge.authoring.loading",
+    "tvm_ffi": "opbridge.authoring.loading",
+    "convert": "opbridge.models.conversion.converting",
+    "profile": "opbridge.analysis.profile.profiling",
+    "extension": "opbridge.authoring.extensions",
+    "judge": "opbridge.analysis.judge",
     "autograd": "opbridge.frameworks.torch.autograd",
     "module": "opbridge.frameworks.torch.module",
     "onnx_translations": "opbridge.frameworks.torch.onnx",
-    "Op": "opbridge.op",
-    "OpLibrary": "opbridge.op",
-    "load_ipython_extension": "opbridge.notebook",
+    "Op": "opbridge.waist.op",
+    "OpLibrary": "opbridge.waist.op",
+    "load_ipython_extension": "opbridge.cli.notebook",
 }
 
 

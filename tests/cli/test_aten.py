@@ -11,7 +11,7 @@ from forked_python import PYTHON
 from subprocesses import python
 
 from opbridge.cli import main
-from opbridge.scan.catalog import lookup, names, search
+from opbridge.models.scan.catalog import lookup, names, search
 
 Opbridge = Callable[..., subprocess.CompletedProcess[str]]
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from subprocesses import python
 
-from opbridge.cache import Cache
+from opbridge.build.cache import Cache
 
 Opbridge = Callable[..., subprocess.CompletedProcess[str]]
 

@@ -14,7 +14,7 @@ import pytest
 from forked_python import PYTHON
 from subprocesses import python
 
-from opbridge.manifest import Manifest
+from opbridge.waist.manifest import Manifest
 
 Opbridge = Callable[..., subprocess.CompletedProcess[str]]
 

@@ -14,7 +14,7 @@ import pytest
 from forked_python import PYTHON
 
 import opbridge as ob
-from opbridge.cache import Cache
+from opbridge.build.cache import Cache
 
 Opbridge = Callable[..., subprocess.CompletedProcess[str]]
 
@@ -248,7 +248,7 @@ def test_functions_behind_macros_for_any_host_on_a_cpu(opbridge: Opbridge, tmp_p
         np.testing.assert_array_equal(y, 2 * x, err_msg=name)
 
 
-ASCEND_KERNELS = Path(__file__).parents[1] / "sources" / "ascend_kernels.cpp"
+ASCEND_KERNELS = Path(__file__).parents[1] / "build" / "sources" / "ascend_kernels.cpp"
 
 
 def test_ascend_c_for_a_cpu_offers_what_starts_kernels_and_not_the_kernels(opbridge: Opbridge, tmp_path: Path) -> None:

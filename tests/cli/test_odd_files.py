@@ -13,7 +13,7 @@ import pytest
 from forked_python import PYTHON
 from subprocesses import succeed
 
-from opbridge.cache import Cache
+from opbridge.build.cache import Cache
 
 KERNEL = """\
 #include <opbridge/kernel.h>

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 from runs import measured, run_of
 
-from opbridge.bench.saving import to_json
-from opbridge.check import Row, Status
-from opbridge.check.reports import to_json as rows_to_json
+from opbridge.verify.bench.saving import to_json
+from opbridge.verify.check import Row, Status
+from opbridge.verify.check.reports import to_json as rows_to_json
 
 Opbridge = Callable[..., subprocess.CompletedProcess[str]]
 

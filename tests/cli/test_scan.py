@@ -15,13 +15,13 @@ import yaml
 from forked_python import PYTHON
 from subprocesses import python
 
-from opbridge.cache import Cache
+from opbridge.build.cache import Cache
 from opbridge.cli import main
-from opbridge.scan.model import Place, ScannedOperator, State, Verdict
-from opbridge.scan.names import calls, candidates
-from opbridge.scan.probing import OperatorProbe, work_off
-from opbridge.scan.remembering import verdicts_on
-from opbridge.scan.writing import functions, package
+from opbridge.models.scan.model import Place, ScannedOperator, State, Verdict
+from opbridge.models.scan.names import calls, candidates
+from opbridge.models.scan.probing import OperatorProbe, work_off
+from opbridge.models.scan.remembering import verdicts_on
+from opbridge.models.scan.writing import functions, package
 
 Opbridge = Callable[..., subprocess.CompletedProcess[str]]
 

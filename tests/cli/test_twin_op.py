@@ -1,4 +1,5 @@
-"""`opbridge twin op`: what a project has, and whether its kernels build.  Shares what tests/sources/ascend builds."""
+"""`opbridge twin op`: what a project has, and whether its kernels build.  Shares what tests/twins/ascend/projects
+builds."""
 
 from __future__ import annotations
 
@@ -8,7 +9,7 @@ from pathlib import Path
 
 from forked_python import PYTHON
 
-PROJECT = Path(__file__).parents[1] / "sources" / "ascend" / "scaled_sum"
+PROJECT = Path(__file__).parents[1] / "twins" / "ascend" / "projects" / "scaled_sum"
 
 
 def twin_op(*arguments: str) -> subprocess.CompletedProcess[str]:

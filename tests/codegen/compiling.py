@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from opbridge.toolchains.torch_install import TorchInstall
+from opbridge.build.toolchains.torch_install import TorchInstall
 
 WARNINGS = ("-Wall", "-Wextra", "-Werror", "-Wno-unused-parameter")
 

@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 from tests.codegen.compiling import WARNINGS, compiler, libraries
 
-from opbridge.cache import Cache, Dependencies, KeyBuilder
+from opbridge.build.cache import Cache, Dependencies, KeyBuilder
+from opbridge.build.toolchains.torch_install import TorchInstall
 from opbridge.codegen.generating import sources
 from opbridge.codegen.inputs import Inputs, Wish
-from opbridge.toolchains.torch_install import TorchInstall
 
 SAMPLE = Path(__file__).parent / "data" / "sample"
 

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from opbridge.base.errors import ManifestError
 from opbridge.codegen.generating import sources
 from opbridge.codegen.inputs import Inputs, Wish
-from opbridge.errors import ManifestError
 
 REFUSED = {
     "f_(Tensor(a!) x) -> ()": ("grad", "writes to 'x' without returning it"),

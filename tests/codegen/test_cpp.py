@@ -11,10 +11,10 @@ from torchgen.context import native_function_manager
 from torchgen.gen import parse_native_yaml
 from torchgen.model import NativeFunction
 
+from opbridge.base.errors import Location, SchemaError
 from opbridge.codegen.cpp import Signature
 from opbridge.codegen.model import BackendOperator
-from opbridge.errors import Location, SchemaError
-from opbridge.schema import Schema
+from opbridge.waist.schema import Schema
 
 NATIVE = Path(torchgen.__file__).parent / "packaged" / "ATen" / "native"
 

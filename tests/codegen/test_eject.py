@@ -12,13 +12,13 @@ import pytest
 import torch
 from forked_python import PYTHON
 
-from opbridge import floating_point
-from opbridge.cache import Cache, Dependencies, KeyBuilder
+from opbridge.base import floating_point
+from opbridge.base.errors import ManifestError
+from opbridge.build.cache import Cache, Dependencies, KeyBuilder
+from opbridge.build.toolchains.torch_install import TorchInstall
 from opbridge.cli import main
 from opbridge.codegen.generating import ejected
 from opbridge.codegen.inputs import Inputs, Wish
-from opbridge.errors import ManifestError
-from opbridge.toolchains.torch_install import TorchInstall
 
 ROOT = Path(__file__).parents[2]
 CALLS = Path(__file__).parent / "data" / "eject" / "calls.py"

@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from opbridge.base.errors import InputError, OpbridgeError
 from opbridge.cli import main
 from opbridge.codegen.generating import sources
 from opbridge.codegen.inputs import Inputs, Wish
 from opbridge.codegen.inputs.reading import Source
-from opbridge.errors import InputError, OpbridgeError
-from opbridge.manifest import ManifestErrors
+from opbridge.waist.manifest import ManifestErrors
 
 DATA = Path(__file__).parent / "data"
 PLUGIN = (DATA / "op_plugin.yaml").read_bytes()

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from opbridge.base.errors import InputError
 from opbridge.cli import main
 from opbridge.codegen.explain import Explanation, explain_generated, explain_installed
 from opbridge.codegen.generating import sources
 from opbridge.codegen.inputs import Inputs, Wish
-from opbridge.errors import InputError
 
 SAMPLE = Path(__file__).parent / "data" / "sample"
 FILES = [SAMPLE / "native.yaml", SAMPLE / "derivatives.yaml"]

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from tests.codegen.plugin_files import backend_of, entry, made
 
+from opbridge.base.errors import InputError
 from opbridge.codegen.model import OpapiCall
-from opbridge.errors import InputError
 
 
 def launches(tmp_path: Path, *entries: str) -> dict[str, OpapiCall]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from opbridge import floating_point
+from opbridge.base import floating_point
 from opbridge.cli import main
 from opbridge.codegen.generating import sources
 from opbridge.codegen.inputs import Inputs, Wish

@@ -14,7 +14,7 @@ from typing import IO, Any
 import numpy as np
 import pytest
 
-from opbridge.toolchains import BuildRequest, build
+from opbridge.build.toolchains import BuildRequest, build
 
 COMPILER, EMULATOR, SYSTEM = "aarch64-linux-gnu-g++", "qemu-aarch64", "/usr/aarch64-linux-gnu"
 # The emulator keeps a table of all pages that a process asks for, and the twins ask for as many addresses as they get.

@@ -9,7 +9,7 @@ import pytest
 from tests.twins.ascend import test_launches
 from tests.twins.ascend.conftest import KERNELS
 
-from opbridge.toolchains import BuildRequest
+from opbridge.build.toolchains import BuildRequest
 
 add = test_launches.add
 test_the_document_add = test_launches.test_the_document_add

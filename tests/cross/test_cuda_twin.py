@@ -11,7 +11,7 @@ from tests.cross.conftest import Array, OnDevice
 from tests.twins.cuda import test_blocks, test_guards, test_launches, test_warps
 from tests.twins.cuda.conftest import CHECKS, KERNELS
 
-from opbridge.toolchains import BuildRequest
+from opbridge.build.toolchains import BuildRequest
 
 blocks, launches, warps = test_blocks.blocks, test_launches.launches, test_warps.warps
 

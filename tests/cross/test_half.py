@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from tests.include.test_half import floats_that_round, same_bits
 
-from opbridge.toolchains import INCLUDE, BuildRequest
+from opbridge.build.toolchains import INCLUDE, BuildRequest
 
 SOURCE = Path(__file__).parent / "half.cpp"
 

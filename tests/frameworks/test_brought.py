@@ -16,7 +16,7 @@ EXAMPLE = Path(__file__).parents[2] / "examples" / "a_framework"
 OPERATOR = """
 import sys
 import opbridge as ob
-from opbridge.errors import OpbridgeError
+from opbridge.base.errors import OpbridgeError
 
 double = ob.inline(
     '''
@@ -143,7 +143,7 @@ def test_the_example_is_as_short_as_contributing_says() -> None:
 IN_TINYGRAD = """
 import numpy as np
 import opbridge as ob
-from opbridge.errors import OpbridgeError
+from opbridge.base.errors import OpbridgeError
 from tinygrad import Tensor
 
 def kernel(name, inputs, outputs, body):

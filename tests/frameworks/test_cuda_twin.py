@@ -12,8 +12,8 @@ import pytest
 from subprocesses import python
 
 import opbridge as ob
-from opbridge.errors import CallError, KernelError, UnsupportedError
-from opbridge.op import OpLibrary
+from opbridge.base.errors import CallError, KernelError, UnsupportedError
+from opbridge.waist.op import OpLibrary
 
 X = np.array([1.0, 2.0, 3.0], np.float32)
 Y = np.array([3.0, 2.0, 1.0], np.float32)

@@ -14,15 +14,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from mutations import bounded, edited_files, edited_texts, fuzzing
 
-from opbridge.cache import Cache, Dependencies, KeyBuilder
-from opbridge.cache.dependencies import DependencySet, sealed
-from opbridge.cache.shared.seals import Seal, SealedFile
-from opbridge.doctor import examine
-from opbridge.errors import InputError, KernelError, OpbridgeError
-from opbridge.sources.elf import attribute_block, check_library, read_library, why_no_symbol, why_not_loaded
-from opbridge.sources.elf_image import Image
-from opbridge.wheel.archive import Metadata, write_wheel
-from opbridge.wheel.platform import Needs
+from opbridge.authoring.doctor import examine
+from opbridge.authoring.wheel.archive import Metadata, write_wheel
+from opbridge.authoring.wheel.platform import Needs
+from opbridge.base.errors import InputError, KernelError, OpbridgeError
+from opbridge.build.cache import Cache, Dependencies, KeyBuilder
+from opbridge.build.cache.dependencies import DependencySet, sealed
+from opbridge.build.cache.shared.seals import Seal, SealedFile
+from opbridge.build.sources.elf import attribute_block, check_library, read_library, why_no_symbol, why_not_loaded
+from opbridge.build.sources.elf_image import Image
 
 DIGEST = "0123456789abcdef0123456789abcdef01234567"
 RECORD: DependencySet = {"entry": DIGEST, "absent": ["/a/shadow.h"], "files": [["@project/a.h", DIGEST, -1, 0, 0]]}

@@ -10,13 +10,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 from mutations import bounded, edited_texts, fuzzing, words_of
 
-from opbridge.errors import OpbridgeError, SchemaError
-from opbridge.manifest import Manifest, OpSpec
-from opbridge.rules import parse_expression
-from opbridge.schema import Schema
+from opbridge.base.errors import OpbridgeError, SchemaError
+from opbridge.waist.manifest import Manifest, OpSpec
+from opbridge.waist.rules import parse_expression
+from opbridge.waist.schema import Schema
 
 ROOT = Path(__file__).parents[2]
-FILES = [path for folder in ("tests/kernels", "tests/wheel", "examples") for path in (ROOT / folder).rglob("ops.yaml")]
+FILES = [
+    path
+    for folder in ("tests/kernels", "tests/authoring/wheel", "examples")
+    for path in (ROOT / folder).rglob("ops.yaml")
+]
 MANIFESTS = [path.read_text(encoding="utf-8") for path in sorted(FILES)]
 OPERATORS = [op for text in MANIFESTS for op in Manifest.parse(text).ops]
 SCHEMAS = [

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-_PROJECT = Path(__file__).parents[1] / "sources" / "ascend" / "scaled_sum"
+_PROJECT = Path(__file__).parents[1] / "twins" / "ascend" / "projects" / "scaled_sum"
 _ONE_TYPE = (
     ("ScaledSum", "ScaledSumCustom"),
     ("scaled_sum", "scaled_sum_custom"),

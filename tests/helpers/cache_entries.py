@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from opbridge.cache import Build, Cache, CacheEntry, Dependencies, Key, KeyBuilder
+from opbridge.build.cache import Build, Cache, CacheEntry, Dependencies, Key, KeyBuilder
 
 KEY = KeyBuilder("test").add("name", "a key").key()
 LONG_AGO = 10_000

@@ -15,9 +15,9 @@ from tests.helpers.subprocesses import python
 _TRY = """
 import tempfile
 from pathlib import Path
-from opbridge.cache import Cache
-from opbridge.judging.confining import Cell, enter
-from opbridge.errors import UnsupportedError
+from opbridge.build.cache import Cache
+from opbridge.analysis.judge.confining import Cell, enter
+from opbridge.base.errors import UnsupportedError
 folder = Path(tempfile.mkdtemp())
 try:
     enter(Cell(folder, Cache().root))

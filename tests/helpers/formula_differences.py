@@ -12,7 +12,7 @@ from typing import Any
 import torch
 from tests.helpers.formula_library import torch_value
 
-from opbridge.errors import UnsupportedError
+from opbridge.base.errors import UnsupportedError
 
 inf, nan = float("inf"), float("nan")
 EDGES = (0.0, -0.0, 1.0, -1.0, inf, -inf, nan, 2.5, -2.5, 0.5, -0.5, 3.0, 20.5, -30.0, 88.9, -88.9, -104.0, 1e-42, 1e30)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 
 from tests.helpers.formula_differences import Difference, inf
 
-from opbridge.formulas.functions import FUNCTIONS
+from opbridge.waist.formulas.functions import FUNCTIONS
 
 CONDITIONS = {"where": "where(x > y, x, y)", "astype": "astype(x * 2, float32)"}
 

@@ -10,14 +10,14 @@ from typing import Any
 
 import torch
 
-from opbridge.cache import Cache
-from opbridge.formulas.kernels import PRINTERS
+from opbridge.build.cache import Cache
+from opbridge.build.sources import KernelStore
 from opbridge.frameworks.runtime import LibraryRuntime
-from opbridge.manifest import OpSpec
-from opbridge.manifest.kernels import TWINS, KernelRef
 from opbridge.native.catalog import Catalog
-from opbridge.op import OpLibrary
-from opbridge.sources import KernelStore
+from opbridge.waist.formulas.kernels import PRINTERS
+from opbridge.waist.manifest import OpSpec
+from opbridge.waist.manifest.kernels import TWINS, KernelRef
+from opbridge.waist.op import OpLibrary
 
 _TYPES = re.compile(r"^(OB_KERNEL\(\w+), .*\)$", re.MULTILINE)
 _INCLUDES = re.compile(r"^#include .*\n", re.MULTILINE)

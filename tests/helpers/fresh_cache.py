@@ -7,10 +7,11 @@ import shutil
 from contextlib import suppress
 from pathlib import Path
 
-from opbridge.cache import Cache
+from opbridge.build.cache import Cache
+from opbridge.build.toolchains.torch_install import TorchInstall
 from opbridge.frameworks.torch.native import build_adapter
-from opbridge.toolchains import ascend_twin, cuda_twin
-from opbridge.toolchains.torch_install import TorchInstall
+from opbridge.twins.ascend import toolchain as ascend_twin
+from opbridge.twins.cuda import toolchain as cuda_twin
 
 _ONCE = ("opbridge_torch_adapter.so", "opbridge_jax_handler.so", "opbridge_npu.so", "libopbridge_")
 _BIG = 10 << 20

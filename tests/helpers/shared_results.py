@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from opbridge.cache import Build, Cache, Dependencies, KeyBuilder
-from opbridge.cache.shared import SharedCache, SigningKey
+from opbridge.build.cache import Build, Cache, Dependencies, KeyBuilder
+from opbridge.build.cache.shared import SharedCache, SigningKey
 
 KEY = KeyBuilder("test").add("name", "a key").key()
 SOMEBODY = 65534

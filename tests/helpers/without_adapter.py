@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import opbridge.frameworks.torch.native as native
-from opbridge.errors import ToolchainError
+from opbridge.base.errors import ToolchainError
 
 _REASON = ToolchainError("no C++ compiler, as the tests have it")
 

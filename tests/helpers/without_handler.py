@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from opbridge.errors import ToolchainError
+from opbridge.base.errors import ToolchainError
 
 
 def pytest_configure(config: pytest.Config) -> None:

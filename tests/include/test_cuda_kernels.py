@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from opbridge.toolchains import BuildRequest, build, nvcc
-from opbridge.toolchains.cuda_twin import CHECKS
+from opbridge.build.toolchains import BuildRequest, build, nvcc
+from opbridge.twins.cuda.toolchain import CHECKS
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]

@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 from tests.helpers.compilers import COMPILERS
 
-from opbridge.cache import Cache
+from opbridge.build.cache import Cache
+from opbridge.build.toolchains import BuildRequest, build, host
 from opbridge.cli import main
-from opbridge.toolchains import BuildRequest, build, host
 
 FLAGS = ("-O3", "-fno-math-errno", "-fno-trapping-math")
 pytestmark = pytest.mark.optimized

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 from subprocesses import succeed
 
-from opbridge.errors import BuildError
-from opbridge.toolchains import BuildRequest, build
-from opbridge.toolchains.torch_install import TorchInstall
+from opbridge.base.errors import BuildError
+from opbridge.build.toolchains import BuildRequest, build
+from opbridge.build.toolchains.torch_install import TorchInstall
 
 PROBE = """
 #include <torch/extension.h>

@@ -13,10 +13,10 @@ import pytest
 import torch
 
 import opbridge as ob
-from opbridge.errors import CallError, KernelError, RuleError
-from opbridge.manifest import OpSpec
-from opbridge.op import Op
-from opbridge.sources.elf import DUAL_ABI, OLD_STRINGS, TAKES_BLOCK, attribute_block
+from opbridge.base.errors import CallError, KernelError, RuleError
+from opbridge.build.sources.elf import DUAL_ABI, OLD_STRINGS, TAKES_BLOCK, attribute_block
+from opbridge.waist.manifest import OpSpec
+from opbridge.waist.op import Op
 
 HERE = Path(__file__).parent
 COMPAT = HERE.parents[1] / "src" / "opbridge" / "include" / "compat"

@@ -17,9 +17,9 @@ from hypothesis import strategies as st
 from subprocesses import succeed
 
 from opbridge import _core
-from opbridge.errors import CallError, KernelError, OpbridgeError, UnsupportedError
-from opbridge.manifest import OpSpec
+from opbridge.base.errors import CallError, KernelError, OpbridgeError, UnsupportedError
 from opbridge.native.plan import encode
+from opbridge.waist.manifest import OpSpec
 
 HERE = Path(__file__).parent
 INCLUDE = HERE.parents[1] / "src" / "opbridge" / "include"
@@ -463,7 +463,7 @@ class TestThreads:
 import threading, time
 import numpy as np
 from opbridge import _core
-from opbridge.manifest import OpSpec
+from opbridge.waist.manifest import OpSpec
 from opbridge.native.plan import encode
 
 class WaitsUntilTheCallReturns:

@@ -9,7 +9,7 @@ from collections.abc import Callable
 import pytest
 
 from opbridge import _core
-from opbridge.errors import CallError
+from opbridge.base.errors import CallError
 
 
 class TestDispatcher:

@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 
 from opbridge._core import RuleOperator, infer_target, load_kernel
-from opbridge.cache import Cache
-from opbridge.errors import CallError
-from opbridge.manifest import OpSpec
+from opbridge.base.errors import CallError
+from opbridge.build.cache import Cache
+from opbridge.build.toolchains import BuildRequest, build
 from opbridge.native.plan import encode
-from opbridge.rules import DTYPE_CODES
-from opbridge.toolchains import BuildRequest, build
+from opbridge.waist.manifest import OpSpec
+from opbridge.waist.rules import DTYPE_CODES
 
 SCHEMA = (
     "t::f(Tensor x, Tensor?[] more, int i=1, float f=0.5, bool b=False, int[2] pair=3, bool[] flags=[], "

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import opbridge as ob
-from opbridge.op import OpLibrary
+from opbridge.waist.op import OpLibrary
 
 jax = pytest.importorskip("jax")
 jnp = jax.numpy

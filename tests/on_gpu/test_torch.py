@@ -16,8 +16,8 @@ import torch
 from torch import func
 
 import opbridge as ob
-from opbridge.errors import OpbridgeError
-from opbridge.op import OpLibrary
+from opbridge.base.errors import OpbridgeError
+from opbridge.waist.op import OpLibrary
 
 BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
 # PyTorch's own words on parts of itself that torch.compile imports.

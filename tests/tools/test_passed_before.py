@@ -24,8 +24,11 @@ def test_second(number): {second}
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("from opbridge.cache.store import Cache", {"opbridge/cache/store.py", "opbridge/cache/__init__.py"}),
-        ('code = "import opbridge.op as op"', {"opbridge/op.py"}),
+        (
+            "from opbridge.build.cache.store import Cache",
+            {"opbridge/build/cache/store.py", "opbridge/build/cache/__init__.py"},
+        ),
+        ('code = "import opbridge.waist.op as op"', {"opbridge/waist/op.py"}),
         ("import opbridge as ob", {"opbridge/__init__.py", "opbridge/__main__.py"}),
         ('import_module(f"opbridge.cli.{name}")', {"opbridge/cli/build.py", "opbridge/cli/check.py"}),
     ],
@@ -35,12 +38,12 @@ def test_every_module_that_a_text_names_counts(text: str, expected: set[str]) ->
 
 
 def test_a_module_counts_with_what_it_names_in_turn() -> None:
-    files = {str(file) for file in passed_before._modules(frozenset({"opbridge/schema/__init__.py"}))}
-    assert "opbridge/schema/parser.py" in " ".join(files)
+    files = {str(file) for file in passed_before._modules(frozenset({"opbridge/waist/schema/__init__.py"}))}
+    assert "opbridge/waist/schema/parser.py" in " ".join(files)
 
 
 def test_the_state_is_that_of_every_file() -> None:
-    test = Path("tests/schema/test_schema.py")
+    test = Path("tests/waist/schema/test_schema.py")
     before = passed_before.state_of(test)
     assert before == passed_before.state_of(test)
     assert before != passed_before.state_of(Path("tests/test_names.py"))

@@ -22,9 +22,9 @@ def quick() -> ModuleType:
 
 
 def test_the_file_of_the_same_name_comes_first_and_then_its_folder(quick: ModuleType) -> None:
-    chosen = [str(path) for path in quick.tests_of([Path("src/opbridge/toolchains/nvcc.py")])]
-    assert chosen[:2] == ["tests/test_architecture.py", "tests/toolchains/test_nvcc.py"]
-    assert "tests/toolchains/test_host.py" in chosen
+    chosen = [str(path) for path in quick.tests_of([Path("src/opbridge/build/toolchains/nvcc.py")])]
+    assert chosen[:2] == ["tests/test_architecture.py", "tests/build/toolchains/test_nvcc.py"]
+    assert "tests/build/toolchains/test_host.py" in chosen
     assert len(chosen) == len(set(chosen))
 
 
@@ -33,5 +33,5 @@ def test_those_that_name_a_module_follow(quick: ModuleType) -> None:
 
 
 def test_a_changed_test_and_a_changed_page_are_run(quick: ModuleType) -> None:
-    chosen = quick.tests_of([Path("tests/test_op.py"), Path("docs/cuda.md")])
-    assert chosen == [Path("tests/test_architecture.py"), Path("tests/test_op.py"), Path("tests/test_docs.py")]
+    chosen = quick.tests_of([Path("tests/waist/test_op.py"), Path("docs/cuda.md")])
+    assert chosen == [Path("tests/test_architecture.py"), Path("tests/waist/test_op.py"), Path("tests/test_docs.py")]

@@ -9,7 +9,7 @@ import pytest
 from forked_python import PYTHON
 from subprocesses import succeed
 
-from opbridge.toolchains.torch_install import TorchInstall
+from opbridge.build.toolchains.torch_install import TorchInstall
 
 SCRIPT = Path(__file__).parents[2] / "tools" / "ship_modules.py"
 
@@ -27,7 +27,8 @@ from opbridge.frameworks.torch.native import load_native
 
 handler.register_handler()
 assert [torch.ones(2, device=name).tolist() for name in ("cuda", "npu")] == [[1, 1], [1, 1]]
-for module in (load_native(), opbridge.cuda_twin.native.load(), opbridge.npu.native.load(), *handler._loaded):
+for module in (load_native(), opbridge.twins.cuda.torch_device.native.load(),
+opbridge.twins.ascend.torch_device.native.load(), *handler._loaded):
     print(module.__spec__.origin)
 """
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import runpy
 from pathlib import Path
 
-from opbridge.toolchains.torch_install import OLDEST
+from opbridge.build.toolchains.torch_install import OLDEST
 
 ROOT = Path(__file__).parents[2]
 

@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from typing import Protocol, cast
 
 from opbridge._version import __version__
+from opbridge.base.errors import InputError, OpbridgeError, did_you_mean
 from opbridge.cli.terminal import bold, red
-from opbridge.errors import InputError, OpbridgeError, did_you_mean
 
 
 class CommandModule(Protocol):

@@ -8,14 +8,14 @@ import textwrap
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+from opbridge.base.errors import InputError, ToolchainError
 from opbridge.cli.json_output import add_json, print_json
 from opbridge.cli.terminal import bold
-from opbridge.errors import InputError, ToolchainError
 from opbridge.frameworks import FRAMEWORKS, installed
-from opbridge.schema import Argument, Schema
+from opbridge.waist.schema import Argument, Schema
 
 if TYPE_CHECKING:
-    from opbridge.scan.catalog import OperatorDescription
+    from opbridge.models.scan.catalog import OperatorDescription
 
 _WIDTH = 100
 _MOST_HITS = 40
@@ -46,7 +46,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _search(words: list[str], as_json: bool) -> None:
-    from opbridge.scan.catalog import lookup, search
+    from opbridge.models.scan.catalog import lookup, search
 
     hits = search(words)
     if not hits:
@@ -62,7 +62,7 @@ def _search(words: list[str], as_json: bool) -> None:
 
 
 def _show(name: str, as_json: bool) -> None:
-    from opbridge.scan.catalog import lookup
+    from opbridge.models.scan.catalog import lookup
 
     entry = lookup(name)
     if as_json:
@@ -88,7 +88,7 @@ def _in_mindspore(entry: OperatorDescription) -> tuple[str, ...] | None:
     if not installed(FRAMEWORKS["mindspore"]):
         return None
     os.environ.setdefault("GLOG_v", "3")  # its warnings are of no use here
-    from opbridge.scan.mindspore_values import places
+    from opbridge.models.scan.mindspore_values import places
 
     return tuple(places(entry.name))
 

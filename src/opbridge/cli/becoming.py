@@ -6,7 +6,7 @@ import os
 import sys
 from collections.abc import Mapping, Sequence
 
-from opbridge.errors import InputError
+from opbridge.base.errors import InputError
 
 
 def become(command: Sequence[str], variables: Mapping[str, str]) -> int:

@@ -9,21 +9,21 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from opbridge.cache import Cache
-from opbridge.cache.filesystem import copy_atomically
-from opbridge.cache.shared import SigningKey
+from opbridge.authoring.loading import MANIFEST_SUFFIXES
+from opbridge.base.errors import InputError, OpbridgeError, ToolchainError
+from opbridge.build.cache import Cache
+from opbridge.build.cache.filesystem import copy_atomically
+from opbridge.build.cache.shared import SigningKey
+from opbridge.build.sources.standalone import for_mindspore, kernels_of_operators
+from opbridge.build.sources.store import companions, language_of, source_request, with_files, with_twinned
+from opbridge.build.sources.tvm_ffi_export import with_functions
+from opbridge.build.toolchains import BuildRequest, BuiltLibrary, build_many, toolchain_for
+from opbridge.build.toolchains.nvcc import has_gpu
 from opbridge.cli.fitting import require_fitting
 from opbridge.cli.kernel_files import KernelFile, kernel_files, require_distinct_names
 from opbridge.cli.terminal import green
-from opbridge.errors import InputError, OpbridgeError, ToolchainError
-from opbridge.loading import MANIFEST_SUFFIXES
-from opbridge.manifest import DEVICES, Manifest, OpSpec
-from opbridge.manifest.kernels import TWINS
-from opbridge.sources.standalone import for_mindspore, kernels_of_operators
-from opbridge.sources.store import companions, language_of, source_request, with_files, with_twinned
-from opbridge.sources.tvm_ffi_export import with_functions
-from opbridge.toolchains import BuildRequest, BuiltLibrary, build_many, toolchain_for
-from opbridge.toolchains.nvcc import has_gpu
+from opbridge.waist.manifest import DEVICES, Manifest, OpSpec
+from opbridge.waist.manifest.kernels import TWINS
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -172,7 +172,7 @@ def _copy(files: Sequence[KernelFile], libraries: Mapping[KernelFile, BuiltLibra
 
 def _tell_editors(file: Path) -> int:
     """Write compile_commands.json; kernels for a device get the headers of its twin, which any compiler can read."""
-    from opbridge.toolchains import editors
+    from opbridge.build.toolchains import editors
 
     _check_places(file, None)
     manifest = Manifest.load(file)
@@ -189,7 +189,7 @@ def _tell_editors(file: Path) -> int:
 
 
 def _tell_of_loops(request: BuildRequest) -> None:
-    from opbridge.toolchains.vector_report import loops
+    from opbridge.build.toolchains.vector_report import loops
 
     try:
         found = loops(request)

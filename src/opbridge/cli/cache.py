@@ -8,11 +8,11 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from opbridge.cache import Cache, StoredEntry
+from opbridge.base.errors import InputError
+from opbridge.build.cache import Cache, StoredEntry
+from opbridge.build.toolchains.model import LOG
 from opbridge.cli.json_output import add_json, print_json
 from opbridge.cli.terminal import size
-from opbridge.errors import InputError
-from opbridge.toolchains.model import LOG
 
 _KEY = re.compile("[0-9a-f]{8,}")
 
@@ -58,7 +58,7 @@ def run(options: argparse.Namespace) -> int:
 
 def _key(path: Path) -> None:
     # Import here: listing the cache does not need it.
-    from opbridge.cache.shared import SigningKey
+    from opbridge.build.cache.shared import SigningKey
 
     key = SigningKey.read(path) if path.exists() else SigningKey.make(path)
     print(f"to sign what you publish:  opbridge build ops.yaml --publish DIR --sign {path}")

@@ -8,14 +8,14 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from opbridge.check import SANITIZERS, Row, Status, check
-from opbridge.check.reports import to_json, to_junit
+from opbridge.base.errors import InputError
 from opbridge.cli.json_output import add_json_or_file, file_of, hand_over, people_read_stderr
 from opbridge.cli.manifests import add_selection, chosen, load_library
 from opbridge.cli.terminal import bold, green, red, yellow
 from opbridge.cli.writing import require_writable
-from opbridge.errors import InputError
-from opbridge.op import Op
+from opbridge.verify.check import SANITIZERS, Row, Status, check
+from opbridge.verify.check.reports import to_json, to_junit
+from opbridge.waist.op import Op
 
 _MARKS: dict[Status, tuple[str, Callable[[str], str]]] = {
     Status.PASSED: ("✓", green),
@@ -70,7 +70,7 @@ def run(options: argparse.Namespace) -> int:
 def _checked(options: argparse.Namespace) -> list[Row]:
     started = time.perf_counter()
     if options.plot:
-        from opbridge.check import plotting
+        from opbridge.verify.check import plotting
 
         plotting.require(options.plot)
     require_writable(file_of(options.json), options.junit, options.plot)

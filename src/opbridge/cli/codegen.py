@@ -7,13 +7,13 @@ import sys
 import time
 from pathlib import Path
 
-from opbridge.cache import Cache
+from opbridge.base.errors import InputError
+from opbridge.build.cache import Cache
 from opbridge.cli.terminal import bold, green, red
 from opbridge.codegen.explain import explain_generated, explain_installed
 from opbridge.codegen.generating import Generated, ejected, from_scratch, generate
 from opbridge.codegen.inputs import Inputs, Wish
 from opbridge.codegen.writing import changes, write
-from opbridge.errors import InputError
 
 _STALE = 1
 

@@ -8,18 +8,18 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from opbridge.cache import Cache
-from opbridge.cache.filesystem import copy_atomically
+from opbridge.authoring.loading import MANIFEST_SUFFIXES
+from opbridge.base.errors import InputError
+from opbridge.build.cache import Cache
+from opbridge.build.cache.filesystem import copy_atomically
+from opbridge.build.cxx.ascend_kernels import read_kernels
+from opbridge.build.sources.ascend.use import ASCEND_C
+from opbridge.build.sources.onnxruntime_export import operator_name, request_for
+from opbridge.build.sources.standalone import for_mindspore, kernels_of_source
+from opbridge.build.sources.store import companions, defines_for, language_of
+from opbridge.build.toolchains import BuildRequest, build
 from opbridge.cli.terminal import bold, size
-from opbridge.cxx.ascend_kernels import read_kernels
-from opbridge.errors import InputError
-from opbridge.loading import MANIFEST_SUFFIXES
-from opbridge.manifest import DEVICES, Manifest
-from opbridge.sources.ascend.use import ASCEND_C
-from opbridge.sources.onnxruntime_export import operator_name, request_for
-from opbridge.sources.standalone import for_mindspore, kernels_of_source
-from opbridge.sources.store import companions, defines_for, language_of
-from opbridge.toolchains import BuildRequest, build
+from opbridge.waist.manifest import DEVICES, Manifest
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -101,7 +101,7 @@ def _compile_for_onnxruntime(options: argparse.Namespace) -> int:
 def _kernels(library: Path, source: Path, device: str) -> dict[str, str]:
     """Return the functions in a library that hosts can call, each with its own description."""
     from opbridge._core import load_kernel
-    from opbridge.sources.elf import read_library
+    from opbridge.build.sources.elf import read_library
 
     names = read_library(library).kernels
     if device in ASCEND_C:

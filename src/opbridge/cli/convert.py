@@ -9,16 +9,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from opbridge._version import __version__
-from opbridge.cache import Cache
+from opbridge.base.errors import InputError, ToolchainError
+from opbridge.build.cache import Cache
 from opbridge.cli.json_output import add_json, people_read_stderr, print_json
 from opbridge.cli.terminal import bold, green, red, size
 from opbridge.cli.writing import require_writable
-from opbridge.errors import InputError, ToolchainError
 from opbridge.frameworks import FRAMEWORKS, installed
 
 if TYPE_CHECKING:
-    from opbridge.conversion.comparison import Comparison, Difference
-    from opbridge.conversion.converting import Converted
+    from opbridge.models.conversion.comparison import Comparison, Difference
+    from opbridge.models.conversion.converting import Converted
 
 _DIFFERENT = 1
 _ROWS = 12
@@ -69,9 +69,9 @@ def run(options: argparse.Namespace) -> int:
 
 def _convert(options: argparse.Namespace) -> dict[str, Any]:
     """Convert the network, and return the document that `--json` prints."""
-    from opbridge.conversion.converting import converted
-    from opbridge.scan.probing import TITLES
-    from opbridge.scan.running import loaded_model
+    from opbridge.models.conversion.converting import converted
+    from opbridge.models.scan.probing import TITLES
+    from opbridge.models.scan.running import loaded_model
 
     with Cache().step(f"converting {options.target}"):
         model = loaded_model(options.target)
@@ -100,7 +100,7 @@ def _convert(options: argparse.Namespace) -> dict[str, Any]:
 
 
 def _inputs(options: argparse.Namespace) -> tuple[Any, ...]:
-    from opbridge.scan.running import drawn, given
+    from opbridge.models.scan.running import drawn, given
 
     if bool(options.input) == bool(options.inputs):
         raise InputError("expected --input SHAPE or --inputs MODULE:NAME", hint="--input 2,3,224,224")
@@ -110,7 +110,7 @@ def _inputs(options: argparse.Namespace) -> tuple[Any, ...]:
 
 
 def _checked(model: Any, made: Converted, args: tuple[Any, ...], options: argparse.Namespace) -> dict[str, Any]:
-    from opbridge.conversion.checking import check
+    from opbridge.models.conversion.checking import check
 
     with Cache().step(f"comparing {options.output.name} with PyTorch's"):
         found = check(model, options.output, args, {})
@@ -132,7 +132,7 @@ def _checked(model: Any, made: Converted, args: tuple[Any, ...], options: argpar
 
 
 def _first_difference(made: Converted, folder: Path, args: tuple[Any, ...]) -> Difference | None:
-    from opbridge.conversion.locating import first_difference
+    from opbridge.models.conversion.locating import first_difference
 
     first = first_difference(made, folder.resolve(), args, {})
     print(f"first: {first}" if first else "each operator agrees by itself in inference, given PyTorch's numbers")
@@ -140,8 +140,8 @@ def _first_difference(made: Converted, folder: Path, args: tuple[Any, ...]) -> D
 
 
 def _write_page(file: Path, made: Converted, found: list[Comparison], first: Difference | None) -> None:
-    from opbridge.report.conversions import ShownConversion, conversion_page
-    from opbridge.scan.probing import TITLES
+    from opbridge.models.scan.probing import TITLES
+    from opbridge.verify.report.conversions import ShownConversion, conversion_page
 
     now = datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds")
     name, framework = made.package.exported.name, TITLES[made.to]

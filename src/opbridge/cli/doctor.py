@@ -6,9 +6,9 @@ import argparse
 from dataclasses import asdict
 from pathlib import Path
 
+from opbridge.base.errors import ToolchainError
 from opbridge.cli.json_output import add_json, print_json
 from opbridge.cli.terminal import bold, green, red
-from opbridge.errors import ToolchainError
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -35,7 +35,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _library(path: Path, as_json: bool) -> int:
-    from opbridge.doctor import examine
+    from opbridge.authoring.doctor import examine
 
     report = examine(path)
     if as_json:
@@ -55,7 +55,7 @@ def _library(path: Path, as_json: bool) -> int:
 
 
 def _environment(as_json: bool) -> int:
-    from opbridge.doctor.environment import examine_environment
+    from opbridge.authoring.doctor.environment import examine_environment
 
     findings = examine_environment()
     if as_json:

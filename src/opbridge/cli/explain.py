@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from opbridge.base.errors import InputError, did_you_mean
 from opbridge.cli.json_output import add_json, print_json
 from opbridge.cli.terminal import bold
-from opbridge.errors import InputError, did_you_mean
-from opbridge.formulas import formula_operators
-from opbridge.manifest import Manifest, OpSpec
+from opbridge.waist.formulas import formula_operators
+from opbridge.waist.manifest import Manifest, OpSpec
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -8,12 +8,12 @@ from collections.abc import Iterator, Mapping
 from functools import partial
 
 from opbridge._core import NumpyOp, load_kernel
+from opbridge.base.errors import KernelError
+from opbridge.build.toolchains import BuiltLibrary
+from opbridge.build.toolchains.host import PROCESSOR
 from opbridge.cli.kernel_files import KernelFile
-from opbridge.errors import KernelError
-from opbridge.manifest import Manifest
 from opbridge.native.catalog import Catalog
-from opbridge.toolchains import BuiltLibrary
-from opbridge.toolchains.host import PROCESSOR
+from opbridge.waist.manifest import Manifest
 
 
 def require_fitting(libraries: Mapping[KernelFile, BuiltLibrary], manifest: Manifest) -> None:

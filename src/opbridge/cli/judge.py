@@ -6,13 +6,13 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from opbridge.base.errors import InputError
 from opbridge.cli.json_output import add_json, print_json
 from opbridge.cli.terminal import green, red
-from opbridge.errors import InputError
 
 if TYPE_CHECKING:
-    from opbridge.judging import Judgement
-    from opbridge.judging.costing import Costs
+    from opbridge.analysis.judge import Judgement
+    from opbridge.analysis.judge.costing import Costs
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -56,9 +56,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Judge one answer, a folder of answers or a manifest, or serve over HTTP; return the verdict's exit code."""
-    from opbridge.costs import chip_named
-    from opbridge.judging import judge
-    from opbridge.judging.operators import is_manifest, judge_operators
+    from opbridge.analysis.judge import judge
+    from opbridge.analysis.judge.operators import is_manifest, judge_operators
+    from opbridge.analysis.profile import chip_named
 
     if options.jobs < 1:
         raise InputError(f"--jobs {options.jobs}: expected at least 1")
@@ -86,8 +86,8 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _serve(options: argparse.Namespace) -> int:
-    from opbridge.judging.batch import KEPT
-    from opbridge.judging.service import Settings, Token, serve
+    from opbridge.analysis.judge.batch import KEPT
+    from opbridge.analysis.judge.service import Settings, Token, serve
 
     if options.answer or options.json or options.page or options.cost or options.ray:
         raise InputError("--serve goes with --host, --port, --token-file, --queue, --jobs and --timeout alone")
@@ -109,7 +109,7 @@ def _print(found: Judgement, as_json: bool, cost: Costs | None = None) -> int:
 
 
 def _cost(options: argparse.Namespace) -> Costs:
-    from opbridge.judging.costing import costs
+    from opbridge.analysis.judge.costing import costs
 
     return costs(options.reference, Path(options.answer), options.cost)
 

@@ -11,17 +11,17 @@ from pathlib import Path
 from threading import Lock
 
 from opbridge._version import __version__
-from opbridge.cache import Cache
+from opbridge.analysis.judge.batch import Judged, answers_in, judge_all
+from opbridge.analysis.judge.cluster import Cluster
+from opbridge.analysis.judge.costing import Prediction
+from opbridge.analysis.judge.running import Here, Runner
+from opbridge.analysis.judge.submissions import Options
+from opbridge.base.errors import InputError
+from opbridge.base.openings import read_file
+from opbridge.base.progress import detail, show
+from opbridge.build.cache import Cache
 from opbridge.cli.terminal import size
 from opbridge.cli.writing import require_writable
-from opbridge.errors import InputError
-from opbridge.judging.batch import Judged, answers_in, judge_all
-from opbridge.judging.cluster import Cluster
-from opbridge.judging.costing import Prediction
-from opbridge.judging.running import Here, Runner
-from opbridge.judging.submissions import Options
-from opbridge.openings import read_file
-from opbridge.progress import detail, show
 
 
 def run(options: argparse.Namespace) -> int:
@@ -50,8 +50,8 @@ def _runner(options: argparse.Namespace) -> Runner:
 
 
 def _write_page(file: Path, folder: Path, done: list[Judged]) -> None:
-    from opbridge.report.judged_answer import ShownAnswer
-    from opbridge.report.judgements import ShownAnswers, judgements_page
+    from opbridge.verify.report.judged_answer import ShownAnswer
+    from opbridge.verify.report.judgements import ShownAnswers, judgements_page
 
     answers = [
         ShownAnswer(

@@ -6,13 +6,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from opbridge.errors import InputError
-from opbridge.manifest import Manifest, OpSpec
-from opbridge.manifest.kernels import KernelRef, is_library
-from opbridge.sources.ascend.use import ASCEND_C, AscendUses, Use
-from opbridge.sources.registering import registers
-from opbridge.sources.store import source_request
-from opbridge.toolchains import BuildRequest
+from opbridge.base.errors import InputError
+from opbridge.build.sources.ascend.use import ASCEND_C, AscendUses, Use
+from opbridge.build.sources.registering import registers
+from opbridge.build.sources.store import source_request
+from opbridge.build.toolchains import BuildRequest
+from opbridge.waist.manifest import Manifest, OpSpec
+from opbridge.waist.manifest.kernels import KernelRef, is_library
 
 
 @dataclass(frozen=True)

@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Any
 
 import opbridge as ob
-from opbridge.errors import InputError
+from opbridge.authoring.loading import MANIFEST_SUFFIXES
+from opbridge.base.errors import InputError
 from opbridge.frameworks import FRAMEWORKS
-from opbridge.loading import MANIFEST_SUFFIXES
-from opbridge.manifest.kernels import DEVICES, TWINS
-from opbridge.op import Op, OpLibrary
+from opbridge.waist.manifest.kernels import DEVICES, TWINS
+from opbridge.waist.op import Op, OpLibrary
 
 
 class _Manifest(argparse.Action):

@@ -9,9 +9,9 @@ from collections.abc import Mapping
 from importlib.util import find_spec
 from pathlib import Path
 
-from opbridge.errors import InputError
-from opbridge.manifest import Manifest
-from opbridge.names import is_cpp_name
+from opbridge.base.errors import InputError
+from opbridge.base.names import is_cpp_name
+from opbridge.waist.manifest import Manifest
 
 _TEMPLATES = Path(__file__).with_name("templates")
 _CHOICES = {

@@ -7,12 +7,12 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from opbridge.base.errors import InputError
 from opbridge.cli.json_output import add_json, print_json
 from opbridge.cli.terminal import bold, green, red
-from opbridge.errors import InputError
 
 if TYPE_CHECKING:
-    from opbridge.port import Outcome
+    from opbridge.analysis.port import Outcome
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -49,8 +49,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Compare each pair of kernels on the same inputs, and print the results; return 1 if any differ."""
-    from opbridge.port import Settings, compare, pairs_of
-    from opbridge.port.pairing import Said
+    from opbridge.analysis.port import Settings, compare, pairs_of
+    from opbridge.analysis.port.pairing import Said
 
     started = time.perf_counter()
     launch = dict(_split(text) for text in options.launch)

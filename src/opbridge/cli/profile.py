@@ -9,18 +9,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import opbridge
+from opbridge.authoring.loading import MANIFEST_SUFFIXES
+from opbridge.base.errors import BuildError, InputError
 from opbridge.cli.json_output import add_json, print_json
 from opbridge.cli.manifests import chosen, load_library, manifest_and_operator
 from opbridge.cli.profile_timeline import of_timeline
 from opbridge.cli.terminal import bold
 from opbridge.cli.writing import require_writable
-from opbridge.errors import BuildError, InputError
-from opbridge.loading import MANIFEST_SUFFIXES
 
 if TYPE_CHECKING:
-    from opbridge.costs import KernelCost, LineCost, Profile
-    from opbridge.costs.registers import Registers
-    from opbridge.op import OpLibrary
+    from opbridge.analysis.profile import KernelCost, LineCost, Profile
+    from opbridge.analysis.profile.registers import Registers
+    from opbridge.waist.op import OpLibrary
 
 _OWN = Path(opbridge.__file__).parent
 _LINES = 12
@@ -50,8 +50,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Profile an operator or a program, print or write the results, and return 0."""
-    from opbridge.costs import chip_named
-    from opbridge.costs.trace import trace
+    from opbridge.analysis.profile import chip_named
+    from opbridge.analysis.profile.trace import trace
 
     if options.chip is not None:
         chip_named(options.chip)  # fail before building anything
@@ -69,7 +69,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _draw(found: Profile, file: Path) -> None:
-    from opbridge.report.touches import page
+    from opbridge.verify.report.touches import page
 
     if not found.kernels:
         raise InputError("--trace-memory draws what threads of CUDA touch, and no kernel of CUDA ran")
@@ -77,7 +77,7 @@ def _draw(found: Profile, file: Path) -> None:
 
 
 def _profiled(options: argparse.Namespace) -> Profile:
-    from opbridge.costs import profile_command
+    from opbridge.analysis.profile import profile_command
 
     path, name = manifest_and_operator(options.what)
     if path.suffix in MANIFEST_SUFFIXES:
@@ -94,16 +94,16 @@ def _profiled(options: argparse.Namespace) -> Profile:
 
 
 def _compile(source: str, program: str) -> None:
-    from opbridge.cache import Cache
-    from opbridge.toolchains import twin_nvcc
+    from opbridge.build.cache import Cache
+    from opbridge.twins.cuda import nvcc as twin_nvcc
 
     if twin_nvcc.run(["--counters", "-O2", source, "-o", program], twin_nvcc.write(Cache().root / "cuda")):
         raise BuildError(f"{source} does not compile: what the compiler said stands above")
 
 
 def _of_manifest(manifest: Path, name: str, chip: str | None) -> Profile:
-    from opbridge.costs import Profile
-    from opbridge.costs.operators import profile_operator
+    from opbridge.analysis.profile import Profile
+    from opbridge.analysis.profile.operators import profile_operator
 
     found = [profile_operator(op, chip) for op in chosen(_library(manifest, chip), [name] if name else None)]
     kernels = tuple(kernel for one in found for kernel in one.kernels)
@@ -112,7 +112,7 @@ def _of_manifest(manifest: Path, name: str, chip: str | None) -> Profile:
 
 def _library(manifest: Path, chip: str | None) -> OpLibrary:
     """Load the manifest for the chip's twin; without a chip, for the CUDA twin unless only NPU kernels exist."""
-    from opbridge.costs import chip_named
+    from opbridge.analysis.profile import chip_named
 
     if chip is not None:
         return load_library(manifest, chip_named(chip).twin)
@@ -131,7 +131,7 @@ def _screen(found: Profile) -> str:
 
 
 def _of_kernel(kernel: KernelCost) -> list[str]:
-    from opbridge.cache import Cache
+    from opbridge.build.cache import Cache
 
     launches = "1 launch" if kernel.launches == 1 else f"{kernel.launches} launches"
     sizes = " of ".join("x".join(map(str, size)) for size in (_trimmed(kernel.grid), _trimmed(kernel.block)))

@@ -6,8 +6,8 @@ import importlib.util
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from opbridge.cache import Cache
-from opbridge.cache.shared import SharedCache, SigningKey
+from opbridge.build.cache import Cache
+from opbridge.build.cache.shared import SharedCache, SigningKey
 
 
 def publish(libraries: Sequence[Path], folder: Path, cache: Cache, key: SigningKey | None) -> str:
@@ -20,14 +20,14 @@ def publish(libraries: Sequence[Path], folder: Path, cache: Cache, key: SigningK
 
 
 def _adapters(cache: Cache) -> Iterator[Path]:
-    from opbridge.toolchains.torch_install import TorchInstall
+    from opbridge.build.toolchains.torch_install import TorchInstall
 
     if (torch := TorchInstall.at_hand()) is not None:
         from opbridge.frameworks.torch.native import build_adapter
 
         yield build_adapter(torch, cache)
     if importlib.util.find_spec("jax") is not None:
+        from opbridge.build.toolchains import build
         from opbridge.frameworks.jax.handler import request
-        from opbridge.toolchains import build
 
         yield build(request(), cache).path

@@ -9,19 +9,19 @@ from pathlib import Path
 from typing import Any
 
 from opbridge._version import __version__
-from opbridge.bench import Run, bench
-from opbridge.bench.saving import folder_of, history, read_run
-from opbridge.cache import Cache
-from opbridge.check import Row, check
+from opbridge.base.errors import InputError
+from opbridge.base.openings import read_json
+from opbridge.build.cache import Cache
 from opbridge.cli.manifests import add_selection, chosen, load_library
 from opbridge.cli.terminal import size
 from opbridge.cli.writing import require_writable
-from opbridge.errors import InputError
 from opbridge.frameworks import FRAMEWORKS
-from opbridge.op import Op
-from opbridge.openings import read_json
-from opbridge.report import Contents, operators_of, page
-from opbridge.report.dispatch import walks
+from opbridge.verify.bench import Run, bench
+from opbridge.verify.bench.saving import folder_of, history, read_run
+from opbridge.verify.check import Row, check
+from opbridge.verify.report import Contents, operators_of, page
+from opbridge.verify.report.dispatch import walks
+from opbridge.waist.op import Op
 
 _FILE = Path("opbridge-report.html")
 

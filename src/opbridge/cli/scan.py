@@ -10,14 +10,14 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from opbridge.base.errors import InputError, ToolchainError
 from opbridge.cli.json_output import add_json, people_read_stderr, print_json
 from opbridge.cli.terminal import bold, green, red
-from opbridge.errors import InputError, ToolchainError
 from opbridge.frameworks import FRAMEWORKS, installed
-from opbridge.scan.model import ScannedOperator, State, Verdict
+from opbridge.models.scan.model import ScannedOperator, State, Verdict
 
 if TYPE_CHECKING:
-    from opbridge.scan.probing import Answers
+    from opbridge.models.scan.probing import Answers
 
 Colour = Callable[[str], str]
 
@@ -79,7 +79,7 @@ def _scanned(options: argparse.Namespace) -> tuple[Sequence[ScannedOperator], An
             _print_operators(operators)
             print(f"\nTo see which of them MindSpore has: {FRAMEWORKS['mindspore'].install}, and scan again.")
             return operators, None
-        from opbridge.scan.probing import probe
+        from opbridge.models.scan.probing import probe
 
         try:
             found = probe(operators)
@@ -110,8 +110,8 @@ def _document(operators: Sequence[ScannedOperator], found: Answers | None) -> li
 
 
 def _recorded(options: argparse.Namespace, folder: Path) -> list[ScannedOperator]:
-    from opbridge.scan.recording import Recorder
-    from opbridge.scan.running import Input, run_model, run_script
+    from opbridge.models.scan.recording import Recorder
+    from opbridge.models.scan.running import Input, run_model, run_script
 
     recorder = Recorder(folder)
     if options.target.endswith(".py"):
@@ -169,7 +169,7 @@ def _shortened(text: str) -> str:
 def _write(
     lacking: Sequence[tuple[ScannedOperator, Verdict]], namespace: str, folder: Path, target: str, found: Answers
 ) -> None:
-    from opbridge.scan.writing import functions, package, write
+    from opbridge.models.scan.writing import functions, package, write
 
     made, refused = functions(lacking, namespace)
     for operator in refused:

@@ -15,8 +15,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Write the folder and print its path; return 0."""
-    from opbridge.cache import Cache
-    from opbridge.toolchains.ascend_cann import write
+    from opbridge.build.cache import Cache
+    from opbridge.twins.ascend.cann_folder import write
 
     home = write(options.folder or Cache().root / "cann")
     print(f"for a shell: source {home}/set_env.sh")

@@ -16,8 +16,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Execute an nvcc command line and return the exit code that nvcc would return."""
-    from opbridge.cache import Cache
-    from opbridge.toolchains import twin_nvcc
+    from opbridge.build.cache import Cache
+    from opbridge.twins.cuda import nvcc as twin_nvcc
 
     if options.arguments in (["-h"], ["--help"]):
         options.parser.print_help()

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from opbridge.sources.ascend.project import Definition, Operator, Project
+    from opbridge.twins.ascend.projects import Definition, Operator, Project
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -38,8 +38,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Build the project's operators and print what each contains; return 3 if some cannot be built."""
-    from opbridge.errors import OpbridgeError
-    from opbridge.sources.ascend.project import Operator, read_project
+    from opbridge.base.errors import OpbridgeError
+    from opbridge.twins.ascend.projects import Operator, read_project
 
     project = read_project(options.folder, options.include_dirs)
     failures: list[str] = []
@@ -62,7 +62,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _write(project: Project, operators: list[Operator], folder: Path, namespace: str) -> None:
-    from opbridge.sources.ascend.project.writing import write
+    from opbridge.twins.ascend.projects.writing import write
 
     for name in write(project, operators, folder, namespace):
         print(f"wrote {folder / name}", flush=True)
@@ -73,7 +73,7 @@ def _namespace(folder: Path) -> str:
 
 
 def _chosen(project: Project, names: list[str]) -> tuple[Definition, ...]:
-    from opbridge.errors import InputError
+    from opbridge.base.errors import InputError
 
     known = {definition.type: definition for definition in project.definitions}
     unknown = [name for name in names if name not in known]
@@ -92,7 +92,7 @@ def _signature(definition: Definition) -> str:
 
 
 def _built(operator: Operator) -> Iterator[str]:
-    from opbridge.toolchains import build
+    from opbridge.build.toolchains import build
 
     definition = operator.definition
     yield f"kernel {operator.kernel.relative_to(operator.project.folder)}, tiling {definition.tiling or 'none'}"

@@ -6,8 +6,8 @@ import argparse
 import os
 import sys
 
+from opbridge.base.errors import InputError
 from opbridge.cli.becoming import become
-from opbridge.errors import InputError
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -19,9 +19,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Replace this process by the program, in an environment with the replacements unless torch_npu works here."""
-    from opbridge.cache import Cache
-    from opbridge.npu.standing_in import environment, real_one_works
-    from opbridge.toolchains.ascend_cann import write
+    from opbridge.build.cache import Cache
+    from opbridge.twins.ascend.cann_folder import write
+    from opbridge.twins.ascend.torch_device.standing_in import environment, real_one_works
 
     words = options.command[1:] if options.command[:1] == ["--"] else options.command
     if not words:

@@ -9,10 +9,10 @@ from contextlib import suppress
 from pathlib import Path
 
 import opbridge as ob
-from opbridge.check import Status, check
+from opbridge.base.errors import OpbridgeError
 from opbridge.cli.terminal import green, red
-from opbridge.errors import OpbridgeError
-from opbridge.op import Op, OpLibrary
+from opbridge.verify.check import Status, check
+from opbridge.waist.op import Op, OpLibrary
 
 _LOOKS_EVERY = 0.1
 _QUICK = ("values", "dtypes", "shapes", "bounds", "strides", "aliasing")

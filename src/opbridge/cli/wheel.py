@@ -6,10 +6,10 @@ import argparse
 import time
 from pathlib import Path
 
-from opbridge.cache import Cache
+from opbridge.authoring.wheel.hub_making import make_kernel
+from opbridge.authoring.wheel.making import Order, make_wheel
+from opbridge.build.cache import Cache
 from opbridge.cli.terminal import bold, green, size
-from opbridge.wheel.hub_making import make_kernel
-from opbridge.wheel.making import Order, make_wheel
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

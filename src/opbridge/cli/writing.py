@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from opbridge.errors import InputError
+from opbridge.base.errors import InputError
 
 
 def require_writable(*paths: Path | None) -> None:

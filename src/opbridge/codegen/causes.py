@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from opbridge.errors import InputError
+from opbridge.base.errors import InputError
 
 _OWN = re.compile(r"'[^']*'|\b\w+::[\w.]+|^[\w.]+(?= (?:has|is|takes|returns|writes|delegates|inherits|calls)\b)")
 """The parts of a message that belong to one place: quoted texts and operator names."""

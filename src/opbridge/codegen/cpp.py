@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from opbridge.base.errors import SchemaError
 from opbridge.codegen.model import BackendOperator
-from opbridge.errors import SchemaError
-from opbridge.schema import Argument, Default, EnumName, ListType, OptionalType, Return, Schema, Type
+from opbridge.waist.schema import Argument, Default, EnumName, ListType, OptionalType, Return, Schema, Type
 
 COLUMNS = 120
 

@@ -10,8 +10,8 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+from opbridge.base.errors import InputError, did_you_mean
 from opbridge.codegen.model import COMPOSITE_KEYS, Backend, BackendOperator
-from opbridge.errors import InputError, did_you_mean
 
 _GRADIENTS, _ALIASES = "Autograd", "ADInplaceOrView"
 

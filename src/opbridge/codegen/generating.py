@@ -9,8 +9,10 @@ from dataclasses import astuple, dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
 
-from opbridge.cache import Cache, KeyBuilder
-from opbridge.cache.filesystem import files_below
+from opbridge.base.errors import InputError, ManifestError
+from opbridge.build.cache import Cache, KeyBuilder
+from opbridge.build.cache.filesystem import files_below
+from opbridge.build.sources.store import with_files
 from opbridge.codegen.causes import by_cause
 from opbridge.codegen.cpp import Signature
 from opbridge.codegen.eject.files import ejected_backend
@@ -26,9 +28,7 @@ from opbridge.codegen.outputs.other_frameworks import other_frameworks
 from opbridge.codegen.outputs.package import package
 from opbridge.codegen.outputs.python_api import python_api
 from opbridge.codegen.outputs.registration import registration
-from opbridge.errors import InputError, ManifestError
-from opbridge.manifest import ManifestErrors
-from opbridge.sources.store import with_files
+from opbridge.waist.manifest import ManifestErrors
 
 _OUTPUTS = (registration, launched_kernels, custom_functions, autograd, aliasing, python_api, other_frameworks, package)
 Output = Callable[[Backend], dict[str, str]]
@@ -146,7 +146,7 @@ def from_scratch(inputs: Inputs) -> tuple[Backend, Generated]:
 
 def _code_stamp() -> str:
     """Return a text that changes with the generating code, so that changes to opbridge never meet stale sources."""
-    folders = (_PACKAGE / "codegen", _PACKAGE / "manifest", _PACKAGE / "schema")
+    folders = (_PACKAGE / "codegen", _PACKAGE / "waist" / "manifest", _PACKAGE / "waist" / "schema")
     files = [file for folder in folders for file in files_below(folder)]
     return "\n".join(_stamp(file) for file in files if file.suffix in (".py", ".h"))
 

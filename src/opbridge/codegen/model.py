@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from opbridge.errors import InputError, Location, did_you_mean
-from opbridge.names import check_cpp_name
-from opbridge.schema import Schema
+from opbridge.base.errors import InputError, Location, did_you_mean
+from opbridge.base.names import check_cpp_name
+from opbridge.waist.schema import Schema
 
 ATEN = "aten"
 """The namespace of PyTorch's own operators: their schemas already exist, and only kernels are registered."""

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from opbridge.errors import NoSuchFrameworkError, OpbridgeError, ToolchainError, UnsupportedError, did_you_mean
+from opbridge.base.errors import NoSuchFrameworkError, OpbridgeError, ToolchainError, UnsupportedError, did_you_mean
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint

@@ -8,9 +8,9 @@ from threading import RLock
 from typing import Any, Protocol
 
 from opbridge._core import Dispatcher, enable_vectorcall
-from opbridge.errors import CallError, UnsupportedError
+from opbridge.base.errors import CallError, UnsupportedError
 from opbridge.frameworks import FRAMEWORKS, Framework, brought_framework_of, framework_of
-from opbridge.op import Op, untraced
+from opbridge.waist.op import Op, untraced
 
 
 def static_graph(name: str) -> str:

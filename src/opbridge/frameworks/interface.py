@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
     from opbridge._core import Kernel
-    from opbridge.manifest import OpSpec
+    from opbridge.build.sources import KernelStore
     from opbridge.native.catalog import Catalog
-    from opbridge.op import Op
-    from opbridge.sources import KernelStore
+    from opbridge.waist.manifest import OpSpec
+    from opbridge.waist.op import Op
 
 
 class Library(Protocol):

@@ -12,7 +12,7 @@ import sysconfig
 from pathlib import Path
 from types import ModuleType
 
-from opbridge.errors import ToolchainError
+from opbridge.base.errors import ToolchainError
 
 NATIVE = Path(__file__).parents[1] / "native"
 """The folder of the opbridge C++ sources."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
 if TYPE_CHECKING:
-    from opbridge.op import Op
+    from opbridge.waist.op import Op
 
 _origins: WeakKeyDictionary[Any, tuple[Op, str]] = WeakKeyDictionary()
 

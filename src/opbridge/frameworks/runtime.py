@@ -9,16 +9,16 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from opbridge._core import Kernel
-from opbridge.errors import ToolchainError
+from opbridge.base.errors import ToolchainError
+from opbridge.build.sources import KernelStore
 from opbridge.frameworks import FRAMEWORKS, adapter, installed, names
 from opbridge.frameworks.dispatch import NativeOp, framework_for, operators
 from opbridge.frameworks.pickling import pickle_by_operator
 from opbridge.native.catalog import Catalog
-from opbridge.op import Op, OpLibrary
-from opbridge.sources import KernelStore
+from opbridge.waist.op import Op, OpLibrary
 
 if TYPE_CHECKING:
-    from opbridge.manifest import OpSpec
+    from opbridge.waist.manifest import OpSpec
 
 Reopen = tuple[Callable[..., OpLibrary | Op], tuple[object, ...]]
 

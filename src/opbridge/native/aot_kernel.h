@@ -12,7 +12,7 @@
 
 namespace opbridge {
 
-// Which block a library was compiled against; the flags of opbridge.sources.elf.
+// Which block a library was compiled against; the flags of opbridge.build.sources.elf.
 enum AotBlockFlag : unsigned { kTakesBlock = 1, kDualAbi = 2, kOldStrings = 4 };
 
 // As long-lived as its library, and called from any thread.

@@ -7,11 +7,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import IntEnum, auto
 
-from opbridge.errors import UnsupportedError
-from opbridge.rules import ARRAY_FUNCTIONS, DTYPE_CODES, Derivative
-from opbridge.rules.formulas import meanings
-from opbridge.rules.lowering import RELATIONS
-from opbridge.rules.syntax import (
+from opbridge.base.errors import UnsupportedError
+from opbridge.waist.rules import ARRAY_FUNCTIONS, DTYPE_CODES, Derivative
+from opbridge.waist.rules.formulas import meanings
+from opbridge.waist.rules.lowering import RELATIONS
+from opbridge.waist.rules.syntax import (
     Attribute,
     Binary,
     Bool,
@@ -31,7 +31,7 @@ from opbridge.rules.syntax import (
     Str,
     Unary,
 )
-from opbridge.schema import Schema
+from opbridge.waist.schema import Schema
 
 
 class Code(IntEnum):

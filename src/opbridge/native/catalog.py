@@ -11,10 +11,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, overload
 
-from opbridge.manifest.kernels import KernelRef
+from opbridge.waist.manifest.kernels import KernelRef
 
 if TYPE_CHECKING:
-    from opbridge.manifest import OpSpec
+    from opbridge.waist.manifest import OpSpec
 
 
 _PACKAGE = os.path.dirname(os.path.dirname(__file__))
@@ -25,7 +25,8 @@ def code_stamp() -> str:
 
     A changed opbridge therefore never reads a catalog that an older version cached.
     """
-    parts = ("schema", "rules", "formulas", "manifest", "native")
+    waist = (os.path.join("waist", name) for name in ("", "schema", "rules", "formulas", "manifest"))
+    parts = ("base", *waist, "native")
     folders = (_PACKAGE, *(os.path.join(_PACKAGE, name) for name in parts))
     files = [entry for folder in folders for entry in os.scandir(folder) if entry.name.endswith(".py")]
     stats = ((entry.path, entry.stat()) for entry in files)

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from opbridge.native.aten import Code, Subscript
 from opbridge.native.plan import PLAN_MAGIC, PLAN_VERSION, ArgumentFlag, ArgumentKind, BatchMode, ConstantTag
-from opbridge.rules.lowering import Comparable, Op, Relation
+from opbridge.waist.rules.lowering import Comparable, Op, Relation
 
 HEADER = Path(__file__).with_name("contracts.h")
 

@@ -7,12 +7,12 @@ from array import array
 from collections.abc import Sequence
 from enum import IntEnum, IntFlag, auto
 
-from opbridge.errors import UnsupportedError
-from opbridge.manifest import OpSpec
+from opbridge.base.errors import UnsupportedError
 from opbridge.native.aten import compile_derivative
-from opbridge.rules import DTYPE_CODES, FromKernel, Like, compile_out
-from opbridge.rules.dimensions import DOTS, Batch
-from opbridge.schema import Argument, BaseType, EnumName, ListType, OptionalType, Schema, Type
+from opbridge.waist.manifest import OpSpec
+from opbridge.waist.rules import DTYPE_CODES, FromKernel, Like, compile_out
+from opbridge.waist.rules.dimensions import DOTS, Batch
+from opbridge.waist.schema import Argument, BaseType, EnumName, ListType, OptionalType, Schema, Type
 
 PLAN_MAGIC = int.from_bytes(b"OBPLAN1\0", "little")
 PLAN_VERSION = 1

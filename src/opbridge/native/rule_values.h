@@ -104,7 +104,7 @@ class SmallShape {
   std::vector<Int> spilled_;
 };
 
-/* The twin of `promote` in rules/dtypes.py: a dtype code, or -1 where the two have no common type. */
+/* The twin of `promote` in waist/rules/dtypes.py: a dtype code, or -1 where the two have no common type. */
 constexpr int promoted(int a, int b) {
   if (a == b) return a;
   const int low = a < b ? a : b, high = a < b ? b : a;

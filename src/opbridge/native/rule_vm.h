@@ -1,4 +1,4 @@
-/* Runs the shape and dtype rules of operators: what rules/lowering.py compiled, over the arguments of one call.
+/* Runs the shape and dtype rules of operators: what waist/rules/lowering.py compiled, over the arguments of one call.
  *
  * Words stand in prefix order: an operation, then its operands.  Every operation is read by the function that returns
  * its kind (`integer`, `real`, `truth`, `dtype`, `shape`), so a word carries no type and a value needs no tag.

@@ -15,10 +15,10 @@ from numpy.testing import assert_array_equal
 from subprocesses import succeed
 
 import opbridge as ob
-from opbridge.errors import ManifestError, NoSuchOperatorError, SchemaError
+from opbridge.base.errors import ManifestError, NoSuchOperatorError, SchemaError
 from opbridge.frameworks.aten.matching import argument_order
-from opbridge.op import OpLibrary
-from opbridge.schema import Schema
+from opbridge.waist.op import OpLibrary
+from opbridge.waist.schema import Schema
 
 MANIFEST = """\
 namespace: aten_names

@@ -17,7 +17,7 @@ from numpy.testing import assert_array_equal
 from subprocesses import opened
 
 import opbridge as ob
-from opbridge.errors import CallError, KernelError, NoSuchOperatorError, UnsupportedError
+from opbridge.base.errors import CallError, KernelError, NoSuchOperatorError, UnsupportedError
 
 X = np.arange(6, dtype=np.float32).reshape(2, 3) - 2
 DTYPES = ["bool", "uint8", "int8", "int16", "int32", "int64", "float16", "float32", "float64", "complex64"]

@@ -16,7 +16,7 @@ from jax.test_util import check_grads
 from subprocesses import succeed
 
 import opbridge as ob
-from opbridge.errors import CallError, UnsupportedError
+from opbridge.base.errors import CallError, UnsupportedError
 
 torch = pytest.importorskip("torch")
 

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 from jax import export
 
-from opbridge.errors import CallError, KernelError, OpbridgeError, UnsupportedError
-from opbridge.op import OpLibrary
+from opbridge.base.errors import CallError, KernelError, OpbridgeError, UnsupportedError
+from opbridge.waist.op import OpLibrary
 
 X, Y = jnp.ones((2, 3)), jnp.ones((2, 3))
 

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 from jax.test_util import check_grads
 
-from opbridge.errors import UnsupportedError
-from opbridge.op import OpLibrary
+from opbridge.base.errors import UnsupportedError
+from opbridge.waist.op import OpLibrary
 
 
 @pytest.fixture(autouse=True)

@@ -15,9 +15,9 @@ from forked_python import PYTHON
 from jax import export
 
 import opbridge as ob
-from opbridge.errors import CallError, KernelError
-from opbridge.op import OpLibrary
-from opbridge.toolchains import BuildRequest, build
+from opbridge.base.errors import CallError, KernelError
+from opbridge.build.toolchains import BuildRequest, build
+from opbridge.waist.op import OpLibrary
 
 TWICE = """
 #include <opbridge/kernel.h>

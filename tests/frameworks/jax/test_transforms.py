@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from opbridge.frameworks.jax.batching import BatchWarning
-from opbridge.op import OpLibrary
+from opbridge.waist.op import OpLibrary
 
 
 def numbers(*shape: int) -> Any:

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import opbridge as ob
-from opbridge.errors import KernelError, ToolchainError
+from opbridge.base.errors import KernelError, ToolchainError
 from opbridge.frameworks.jax import handler, uncompiled
 
 X = np.linspace(-2, 2, 6, dtype=np.float32).reshape(2, 3)

@@ -19,13 +19,13 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 
 import opbridge as ob
+from opbridge.build.toolchains import BuildRequest, build
 from opbridge.frameworks import FRAMEWORKS, framework_of
 from opbridge.frameworks.jax.formula_functions import DTYPES, FUNCTIONS
 from opbridge.frameworks.numpy.adapter import FUNCTIONS as NUMPY_FUNCTIONS
-from opbridge.op import OpLibrary
-from opbridge.rules import ARRAY_FUNCTIONS
-from opbridge.rules import DTYPES as NAMES
-from opbridge.toolchains import BuildRequest, build
+from opbridge.waist.op import OpLibrary
+from opbridge.waist.rules import ARRAY_FUNCTIONS
+from opbridge.waist.rules import DTYPES as NAMES
 
 Run = Callable[..., Any]
 

@@ -11,8 +11,8 @@ import pytest
 import torch
 
 import opbridge as ob
-from opbridge.op import Op
-from opbridge.rules import DTYPES
+from opbridge.waist.op import Op
+from opbridge.waist.rules import DTYPES
 
 REPOSITORY = Path(__file__).parents[3]
 KERNELS = REPOSITORY / "tests" / "native" / "aot_kernels.cpp"

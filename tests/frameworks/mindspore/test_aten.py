@@ -14,7 +14,7 @@ import torch
 from numpy.testing import assert_array_equal
 
 import opbridge as ob
-from opbridge.errors import CallError, KernelError, UnsupportedError
+from opbridge.base.errors import CallError, KernelError, UnsupportedError
 
 X = np.array([[1.0, -2.0], [3.0, 4.0]], np.float32)
 

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 import torch
 
-from opbridge.errors import CallError, OpbridgeError, UnsupportedError
-from opbridge.op import OpLibrary
+from opbridge.base.errors import CallError, OpbridgeError, UnsupportedError
+from opbridge.waist.op import OpLibrary
 
 ms = pytest.importorskip("mindspore")
 

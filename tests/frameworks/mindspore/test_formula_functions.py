@@ -12,7 +12,7 @@ import pytest
 
 import opbridge as ob
 from opbridge.frameworks.numpy import adapter as numpy_adapter
-from opbridge.rules import ARRAY_FUNCTIONS
+from opbridge.waist.rules import ARRAY_FUNCTIONS
 
 ms = pytest.importorskip("mindspore")
 from opbridge.frameworks.mindspore import formula_functions as mindspore_functions  # noqa: E402  it imports MindSpore

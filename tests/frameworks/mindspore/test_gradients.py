@@ -10,8 +10,8 @@ import pytest
 import torch
 
 import opbridge as ob
-from opbridge.errors import UnsupportedError
-from opbridge.op import OpLibrary
+from opbridge.base.errors import UnsupportedError
+from opbridge.waist.op import OpLibrary
 
 ms = pytest.importorskip("mindspore")
 ops, nn = ms.ops, ms.nn

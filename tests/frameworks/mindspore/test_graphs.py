@@ -12,7 +12,7 @@ import pytest
 from subprocesses import python
 
 import opbridge as ob
-from opbridge.op import OpLibrary
+from opbridge.waist.op import OpLibrary
 
 ms = pytest.importorskip("mindspore")
 ops, nn = ms.ops, ms.nn

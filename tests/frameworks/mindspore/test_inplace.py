@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from opbridge.errors import CallError
-from opbridge.op import OpLibrary
+from opbridge.base.errors import CallError
+from opbridge.waist.op import OpLibrary
 
 ms = pytest.importorskip("mindspore")
 ops, nn = ms.ops, ms.nn

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as npst
 
 import opbridge as ob
-from opbridge.op import OpLibrary
-from opbridge.rules import DTYPES
+from opbridge.waist.op import OpLibrary
+from opbridge.waist.rules import DTYPES
 
 ms = pytest.importorskip("mindspore")
 ops, nn = ms.ops, ms.nn

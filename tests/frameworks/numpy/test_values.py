@@ -15,11 +15,11 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes
 
 import opbridge as ob
-from opbridge.errors import CallError, OpbridgeError
+from opbridge.base.errors import CallError, OpbridgeError
 from opbridge.frameworks import FRAMEWORKS, framework_of
 from opbridge.frameworks.numpy.adapter import DTYPES, FUNCTIONS
-from opbridge.rules import ARRAY_FUNCTIONS
-from opbridge.rules import DTYPES as NAMES
+from opbridge.waist.rules import ARRAY_FUNCTIONS
+from opbridge.waist.rules import DTYPES as NAMES
 
 SOURCE = """
 #include <opbridge/kernel.h>

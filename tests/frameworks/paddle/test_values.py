@@ -11,13 +11,13 @@ import paddle
 import pytest
 
 import opbridge as ob
-from opbridge.check import Status, check
-from opbridge.errors import CallError, KernelError, OpbridgeError, UnsupportedError
+from opbridge.base.errors import CallError, KernelError, OpbridgeError, UnsupportedError
 from opbridge.frameworks import FRAMEWORKS, framework_of
 from opbridge.frameworks.numpy.adapter import FUNCTIONS as NUMPY_FUNCTIONS
 from opbridge.frameworks.paddle.formula_functions import DTYPES, FUNCTIONS
-from opbridge.op import OpLibrary
-from opbridge.rules import ARRAY_FUNCTIONS
+from opbridge.verify.check import Status, check
+from opbridge.waist.op import OpLibrary
+from opbridge.waist.rules import ARRAY_FUNCTIONS
 
 Tensor = Any
 

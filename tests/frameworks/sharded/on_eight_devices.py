@@ -17,9 +17,9 @@ from jax.sharding import Mesh, NamedSharding
 from jax.sharding import PartitionSpec as P
 
 import opbridge as ob
-from opbridge.errors import CallError, RuleError, UnsupportedError
-from opbridge.op import OpLibrary
-from opbridge.rules.sharding import ShardingWarning
+from opbridge.base.errors import CallError, RuleError, UnsupportedError
+from opbridge.waist.op import OpLibrary
+from opbridge.waist.rules.sharding import ShardingWarning
 
 if hasattr(jax, "shard_map"):
     from jax import shard_map

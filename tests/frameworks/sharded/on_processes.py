@@ -12,8 +12,8 @@ import torch
 import torch.distributed as dist
 
 import opbridge as ob
-from opbridge.errors import CallError, RuleError
-from opbridge.op import OpLibrary
+from opbridge.base.errors import CallError, RuleError
+from opbridge.waist.op import OpLibrary
 
 # Before DTensor is imported: it is told of the operators when it is.
 LIB: OpLibrary = ob.load(Path(__file__).parent / "ops.yaml")
@@ -23,7 +23,7 @@ from torch.distributed.device_mesh import DeviceMesh, init_device_mesh  # noqa: 
 from torch.distributed.tensor import DTensor, Partial, Placement, Replicate, Shard, distribute_tensor  # noqa: E402
 from torch.distributed.tensor.debug import CommDebugMode  # noqa: E402
 
-from opbridge.rules.sharding import ShardingWarning  # noqa: E402
+from opbridge.waist.rules.sharding import ShardingWarning  # noqa: E402
 
 Put = Callable[..., Any]
 Placements = tuple[Placement, ...]

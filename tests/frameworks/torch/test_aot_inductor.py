@@ -10,7 +10,7 @@ import torch
 from subprocesses import succeed
 from torch import nn
 
-from opbridge.op import OpLibrary
+from opbridge.waist.op import OpLibrary
 
 # PyTorch's own use of what it deprecates.
 pytestmark = [

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import opbridge as ob
-from opbridge.errors import CallError, SchemaError, UnsupportedError
+from opbridge.base.errors import CallError, SchemaError, UnsupportedError
 
 
 def cell(x: Any, weights: Any, scale: float = 2.0) -> Any:

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 import opbridge as ob
-from opbridge.errors import CallError, KernelError, UnsupportedError
+from opbridge.base.errors import CallError, KernelError, UnsupportedError
 
 # PyTorch's own use of what it deprecates.
 pytestmark = [

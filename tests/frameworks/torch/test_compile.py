@@ -13,8 +13,8 @@ from torch._dynamo.testing import CompileCounterWithBackend
 from torch._subclasses import FakeTensorMode
 from torch.fx.experimental.proxy_tensor import make_fx
 
-from opbridge.errors import CallError
-from opbridge.op import OpLibrary
+from opbridge.base.errors import CallError
+from opbridge.waist.op import OpLibrary
 
 # PyTorch's own use of what it deprecates.
 pytestmark = [

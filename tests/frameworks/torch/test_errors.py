@@ -11,8 +11,8 @@ import pytest
 import torch
 
 import opbridge as ob
-from opbridge.errors import BuildError, CallError, KernelError, OpbridgeError, UnsupportedError
-from opbridge.op import OpLibrary
+from opbridge.base.errors import BuildError, CallError, KernelError, OpbridgeError, UnsupportedError
+from opbridge.waist.op import OpLibrary
 
 X, Y = torch.ones(2, 3), torch.ones(2, 3)
 

@@ -9,7 +9,7 @@ import torch
 from torch.utils.flop_counter import FlopCounterMode
 
 import opbridge as ob
-from opbridge.op import OpLibrary
+from opbridge.waist.op import OpLibrary
 
 MANIFEST = """
 namespace: obflops

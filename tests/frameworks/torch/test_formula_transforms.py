@@ -18,7 +18,7 @@ from formula_table import AXES, COMPLEX, FORMULAS, SIGNATURE, VARIANTS, WITH_NUM
 from torch import Tensor
 
 import opbridge as ob
-from opbridge.op import OpLibrary
+from opbridge.waist.op import OpLibrary
 
 TABLE = FORMULAS | VARIANTS | WITH_NUMBERS
 X = torch.linspace(0.1, 0.9, 9, dtype=torch.float64).reshape(3, 3)

@@ -32,9 +32,9 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 import opbridge as ob
-from opbridge.errors import CallError, KernelError
-from opbridge.op import OpLibrary
-from opbridge.rules import ARRAY_FUNCTIONS
+from opbridge.base.errors import CallError, KernelError
+from opbridge.waist.op import OpLibrary
+from opbridge.waist.rules import ARRAY_FUNCTIONS
 
 Array = np.ndarray[Any, np.dtype[Any]]
 

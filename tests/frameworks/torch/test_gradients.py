@@ -13,8 +13,8 @@ import torch
 from torch.autograd import gradcheck, gradgradcheck
 from torch.utils.checkpoint import checkpoint
 
-from opbridge.errors import UnsupportedError
-from opbridge.op import OpLibrary
+from opbridge.base.errors import UnsupportedError
+from opbridge.waist.op import OpLibrary
 
 
 def real(*shape: int) -> torch.Tensor:

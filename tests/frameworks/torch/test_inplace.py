@@ -8,8 +8,8 @@ import torch
 from torch._dynamo.exc import BackendCompilerFailed
 
 import opbridge as ob
-from opbridge.errors import CallError, OpbridgeError, UnsupportedError
-from opbridge.op import OpLibrary
+from opbridge.base.errors import CallError, OpbridgeError, UnsupportedError
+from opbridge.waist.op import OpLibrary
 
 # PyTorch's own forward mode still uses it.
 pytestmark = pytest.mark.filterwarnings("ignore:.torch.jit.script. is deprecated:DeprecationWarning")

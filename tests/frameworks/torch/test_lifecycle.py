@@ -16,9 +16,9 @@ from subprocesses import opened, succeed
 from torch.utils.data import DataLoader, Dataset
 
 import opbridge as ob
-from opbridge.errors import CallError, UnsupportedError
+from opbridge.base.errors import CallError, UnsupportedError
 from opbridge.frameworks.torch.adapter import RedefinitionWarning
-from opbridge.op import Op, OpLibrary
+from opbridge.waist.op import Op, OpLibrary
 
 FACTOR = """
 #include <opbridge/kernel.h>

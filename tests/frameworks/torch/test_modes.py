@@ -12,7 +12,7 @@ import torch
 from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from opbridge.op import OpLibrary
+from opbridge.waist.op import OpLibrary
 
 
 def test_autocast_promotes_mixed_dtypes(lib: OpLibrary) -> None:

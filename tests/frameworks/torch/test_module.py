@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 import opbridge as ob
-from opbridge.errors import CallError
+from opbridge.base.errors import CallError
 
 
 def affine(x: Tensor, weight: Tensor, bias: Tensor, scale: float = 1.0, *, shift: float = 0.0) -> Tensor:

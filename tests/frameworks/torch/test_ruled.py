@@ -15,8 +15,8 @@ from numpy.testing import assert_allclose
 from torch.autograd import gradcheck, gradgradcheck
 
 import opbridge as ob
-from opbridge.errors import CallError, ManifestError, NoSuchOperatorError, SchemaError
-from opbridge.manifest import Manifest
+from opbridge.base.errors import CallError, ManifestError, NoSuchOperatorError, SchemaError
+from opbridge.waist.manifest import Manifest
 
 SCHEMA = "(Tensor a, Tensor b, float c=1.0) -> Tensor"
 RULES = {

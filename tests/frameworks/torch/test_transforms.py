@@ -13,8 +13,8 @@ from torch.autograd import forward_ad, gradcheck
 from torch.func import grad, hessian, jacfwd, jacrev, jvp, linearize, vjp, vmap
 
 import opbridge as ob
-from opbridge.errors import UnsupportedError
-from opbridge.op import OpLibrary
+from opbridge.base.errors import UnsupportedError
+from opbridge.waist.op import OpLibrary
 
 # PyTorch's own forward mode still uses it.
 pytestmark = pytest.mark.filterwarnings("ignore:.torch.jit.script. is deprecated:DeprecationWarning")

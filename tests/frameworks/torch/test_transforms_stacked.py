@@ -15,7 +15,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils.checkpoint import CheckpointPolicy, checkpoint, create_selective_checkpoint_contexts
 
 import opbridge as ob
-from opbridge.op import OpLibrary
+from opbridge.waist.op import OpLibrary
 
 # PyTorch's own use of what it deprecates.
 pytestmark = [

@@ -10,7 +10,7 @@ from collections.abc import Callable
 import pytest
 from tests.helpers.subprocesses import succeed
 
-from opbridge.toolchains import BuildRequest, build
+from opbridge.build.toolchains import BuildRequest, build
 
 KERNELS = """
 #include <opbridge/kernel.h>

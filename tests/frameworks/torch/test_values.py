@@ -8,8 +8,8 @@ import pytest
 import torch
 from dtypes import COMPLEX, FLOATS, INTEGERS, UNSIGNED, of
 
-from opbridge.errors import CallError, UnsupportedError
-from opbridge.op import OpLibrary
+from opbridge.base.errors import CallError, UnsupportedError
+from opbridge.waist.op import OpLibrary
 
 
 @pytest.mark.parametrize("dtype", of(torch, INTEGERS, UNSIGNED, FLOATS, COMPLEX), ids=str)

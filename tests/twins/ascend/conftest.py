@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from opbridge.toolchains import BuildRequest, build
+from opbridge.build.toolchains import BuildRequest, build
 
 KERNELS = Path(__file__).parent / "kernels"
 

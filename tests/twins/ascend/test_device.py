@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from subprocesses import python
 
-from opbridge.toolchains.ascend_twin import runtime
+from opbridge.twins.ascend.toolchain import runtime
 
 
 class Memory(ctypes.Structure):

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from opbridge.cache import Cache
-from opbridge.errors import BuildError
-from opbridge.toolchains import BuildRequest, build
-from opbridge.toolchains.model import LOG
+from opbridge.base.errors import BuildError
+from opbridge.build.cache import Cache
+from opbridge.build.toolchains import BuildRequest, build
+from opbridge.build.toolchains.model import LOG
 
 CASES = {
     "PipeBarrier<PIPE_S>();": "PipeBarrier<PIPE_S>() is a hardware error",

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from opbridge.cxx.ascend_kernels import KernelParameter
-from opbridge.errors import InputError
+from opbridge.base.errors import InputError
+from opbridge.build.cxx.ascend_kernels import KernelParameter
 from opbridge.twins.ascend.rewrite import LaunchFunction, rewrite
 
 

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 from gpu_memory import call_on_gpu
 
-from opbridge.toolchains import BuildRequest, build
+from opbridge.build.toolchains import BuildRequest, build
 
 KERNELS = Path(__file__).parent / "kernels"
 CHECKS = (("OPBRIDGE_TWIN_CHECKS", "1"),)

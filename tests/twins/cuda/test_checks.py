@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from subprocesses import python
 
-from opbridge.toolchains import BuildRequest, build
+from opbridge.build.toolchains import BuildRequest, build
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[2]

@@ -12,8 +12,8 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from opbridge.toolchains import cuda_twin
 from opbridge.twins.cuda import INCLUDE
+from opbridge.twins.cuda import toolchain as cuda_twin
 
 Array = np.ndarray[Any, np.dtype[Any]]
 Call = Callable[..., None]

@@ -10,7 +10,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from opbridge.toolchains import cuda_twin
+from opbridge.twins.cuda import toolchain as cuda_twin
 
 R_32F, R_16F, R_16BF, R_8F = 0, 2, 14, 28
 COMPUTE_32F = 68

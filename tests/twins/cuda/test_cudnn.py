@@ -11,7 +11,7 @@ import pytest
 import torch
 from torch.nn import functional
 
-from opbridge.toolchains import cuda_twin
+from opbridge.twins.cuda import toolchain as cuda_twin
 
 FLOAT, DOUBLE = 0, 1
 NCHW, NHWC = 0, 1

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from opbridge.toolchains import cuda_twin
+from opbridge.twins.cuda import toolchain as cuda_twin
 
 C2C, R2C, C2R, Z2Z, D2Z, Z2D = 0x29, 0x2A, 0x2C, 0x69, 0x6A, 0x6C
 FORWARD, INVERSE = -1, 1

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from opbridge.toolchains import cuda_twin
+from opbridge.twins.cuda import toolchain as cuda_twin
 
 XORWOW, MRG, PHILOX, SOBOL = 101, 121, 161, 201
 DEFAULT, SEEDED, LEGACY = 101, 102, 103

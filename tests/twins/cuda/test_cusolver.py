@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from opbridge.toolchains import cuda_twin
+from opbridge.twins.cuda import toolchain as cuda_twin
 
 TYPES = {"S": np.float32, "D": np.float64, "C": np.complex64, "Z": np.complex128}
 PLAIN, TRANSPOSED, CONJUGATE = range(3)

@@ -10,7 +10,7 @@ import pytest
 import scipy.sparse as sparse
 from scipy.linalg import solve_triangular
 
-from opbridge.toolchains import cuda_twin
+from opbridge.twins.cuda import toolchain as cuda_twin
 
 TYPES = {np.float32: 0, np.float64: 1, np.complex64: 4, np.complex128: 5}
 INDEX = {np.int32: 2, np.int64: 3}

@@ -8,9 +8,9 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
-from opbridge.toolchains.model import INCLUDE as OPBRIDGE_INCLUDE
-from opbridge.toolchains.twin_nvcc.toolkit import NAMES_OF_LIBRARIES
+from opbridge.build.toolchains.model import INCLUDE as OPBRIDGE_INCLUDE
 from opbridge.twins.cuda import INCLUDE
+from opbridge.twins.cuda.nvcc.toolkit import NAMES_OF_LIBRARIES
 from opbridge.twins.cuda.refused import HEADERS
 from opbridge.twins.cuda.rewriting.assembly import INSTRUCTIONS
 

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from opbridge.cache import Cache
-from opbridge.toolchains import twin_nvcc
+from opbridge.build.cache import Cache
+from opbridge.twins.cuda import nvcc as twin_nvcc
 
 SOURCES = Path(__file__).parent / "driver"
 Say = Callable[..., subprocess.CompletedProcess[str]]

@@ -9,8 +9,8 @@ import pytest
 import torch
 
 import opbridge as ob
-from opbridge.errors import KernelError
-from opbridge.op import OpLibrary
+from opbridge.base.errors import KernelError
+from opbridge.waist.op import OpLibrary
 
 SOURCE = Path(__file__).parent / "entry_points.cu"
 NAMES = (

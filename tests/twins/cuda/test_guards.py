@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from tests.twins.cuda.conftest import CHECKS, KERNELS, Kernels
 
-from opbridge.cxx.tokens import tokenize
-from opbridge.toolchains import BuildRequest, build
+from opbridge.build.cxx.tokens import tokenize
+from opbridge.build.toolchains import BuildRequest, build
 from opbridge.twins.cuda.rewriting import Unit, rewrite
 from opbridge.twins.cuda.rewriting.grid_strides import find_grid_stride
 from opbridge.twins.cuda.rewriting.guards import find_guard

@@ -26,7 +26,7 @@ import torch
 from gpu_memory import call_on_gpu
 from tests.twins.cuda.conftest import LANGUAGE, ON_GPU
 
-from opbridge.toolchains import BuildRequest, build
+from opbridge.build.toolchains import BuildRequest, build
 
 Array = np.ndarray[Any, np.dtype[Any]]
 

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from tests.test_docs import ROOT, blocks
 
-from opbridge.cache import Cache
-from opbridge.toolchains import twin_nvcc
+from opbridge.build.cache import Cache
+from opbridge.twins.cuda import nvcc as twin_nvcc
 
 PAGE = ROOT / "docs" / "learn-cuda.md"
 SOURCES = {title: body for _, title, body in blocks(PAGE) if title}

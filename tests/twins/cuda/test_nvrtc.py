@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from opbridge.cache import Cache
-from opbridge.toolchains import twin_nvcc
+from opbridge.build.cache import Cache
+from opbridge.twins.cuda import nvcc as twin_nvcc
 
 SOURCE = Path(__file__).parent / "driver" / "nvrtc.cpp"
 Say = Callable[..., subprocess.CompletedProcess[str]]

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from subprocesses import python
 
-from opbridge.toolchains import BuildRequest, build
+from opbridge.build.toolchains import BuildRequest, build
 
 SOURCE = Path(__file__).parent / "kernels" / "by_value.cu"
 TEXTURES = SOURCE.with_name("textures.cu")

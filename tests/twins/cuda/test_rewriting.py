@@ -9,7 +9,7 @@ from typing import ClassVar
 import pytest
 import torch
 
-from opbridge.errors import InputError
+from opbridge.base.errors import InputError
 from opbridge.twins.cuda.rewriting import Unit, rewrite
 
 KERNELS = sorted((Path(__file__).parent / "kernels").iterdir())

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 from subprocesses import python, succeed
 
-from opbridge.toolchains import BuildRequest, build
-from opbridge.toolchains.cuda_twin import runtime
+from opbridge.build.toolchains import BuildRequest, build
+from opbridge.twins.cuda.toolchain import runtime
 
 TO_HOST, TO_DEVICE, DEVICE_TO_DEVICE, DEFAULT = 2, 1, 3, 4
 KERNELS = Path(__file__).parent / "kernels"

@@ -12,7 +12,7 @@ import torch
 from dtypes import FLOATS, of
 
 import opbridge as ob
-from opbridge.toolchains.cuda_twin import runtime
+from opbridge.twins.cuda.toolchain import runtime
 
 
 @pytest.fixture(scope="module")

@@ -10,8 +10,7 @@ from pathlib import Path
 
 import opbridge as ob
 from opbridge._version import __version__
-from opbridge.bench import SMALL, bench
-from opbridge.check import check
+from opbridge.base.progress import show
 from opbridge.cli.demo import commands
 from opbridge.cli.demo.extension import show_extension
 from opbridge.cli.demo.parts import REPORT, edit, show_bug, show_calls, show_edit
@@ -20,9 +19,10 @@ from opbridge.cli.demo.scenarios import SCENARIOS, seconds_to_build
 from opbridge.cli.demo.table import WIDTH, Table
 from opbridge.cli.terminal import bold, red
 from opbridge.frameworks import FRAMEWORKS, installed
-from opbridge.op import OpLibrary
-from opbridge.progress import show
-from opbridge.report.dispatch import walks
+from opbridge.verify.bench import SMALL, bench
+from opbridge.verify.check import check
+from opbridge.verify.report.dispatch import walks
+from opbridge.waist.op import OpLibrary
 
 _LIBRARY = Path(__file__).parent / "library"
 

@@ -7,9 +7,9 @@ import time
 from pathlib import Path
 
 import opbridge as ob
+from opbridge.base.progress import show
 from opbridge.cli.demo.scenarios import EXTENSION, NO_TORCH
 from opbridge.cli.terminal import green, red
-from opbridge.progress import show
 
 _CELL = "demo::cell(Tensor x, Tensor state, Tensor weights) -> (Tensor new_state, Tensor keep, Tensor fresh)"
 

@@ -10,14 +10,14 @@ from pathlib import Path
 
 import opbridge as ob
 from opbridge._version import __version__
-from opbridge.bench import SMALL, Run
-from opbridge.cache import Cache
-from opbridge.check import Row
+from opbridge.base.errors import OpbridgeError
+from opbridge.build.cache import Cache
 from opbridge.cli.terminal import bold, red
-from opbridge.errors import OpbridgeError
-from opbridge.op import Op
-from opbridge.report import Contents, operators_of, page
-from opbridge.report.dispatch import Level
+from opbridge.verify.bench import SMALL, Run
+from opbridge.verify.check import Row
+from opbridge.verify.report import Contents, operators_of, page
+from opbridge.verify.report.dispatch import Level
+from opbridge.waist.op import Op
 
 REPORT = "opbridge-demo.html"
 _WIDTH = 110

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from opbridge.check import Row, Status
+from opbridge.build.sources.store import source_request
+from opbridge.build.toolchains import build_many
 from opbridge.cli.terminal import green, red
-from opbridge.sources.store import source_request
-from opbridge.toolchains import build_many
+from opbridge.verify.check import Row, Status
 
 NO_TORCH = "needs PyTorch: pip install torch"
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from threading import Lock
 
-from opbridge.check import Row
+from opbridge.base.progress import show
 from opbridge.cli.demo.scenarios import EXTENSION, NO_TORCH, SCENARIOS, mark
 from opbridge.cli.terminal import bold, green
 from opbridge.frameworks import FRAMEWORKS
-from opbridge.progress import show
+from opbridge.verify.check import Row
 
 WIDTH = max(len(scenario.source) for scenario in (*SCENARIOS, EXTENSION))
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Protocol
 
+from opbridge.base.errors import UnsupportedError
 from opbridge.codegen.eject.expressions import Value
-from opbridge.errors import UnsupportedError
-from opbridge.rules.kinds import Kind
-from opbridge.rules.syntax import Call, Expr, Int, NoneLiteral
+from opbridge.waist.rules.kinds import Kind
+from opbridge.waist.rules.syntax import Call, Expr, Int, NoneLiteral
 
 _SAME = frozenset(
     {

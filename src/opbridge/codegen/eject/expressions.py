@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from opbridge.base.errors import Location, UnsupportedError
 from opbridge.codegen.cpp import quoted
-from opbridge.errors import Location, UnsupportedError
-from opbridge.rules.dtypes import DTYPES
-from opbridge.rules.kinds import ELEMENTS, Kind, kind_of
-from opbridge.rules.syntax import (
+from opbridge.waist.rules.dtypes import DTYPES
+from opbridge.waist.rules.kinds import ELEMENTS, Kind, kind_of
+from opbridge.waist.rules.syntax import (
     Attribute,
     Binary,
     Bool,
@@ -28,7 +28,7 @@ from opbridge.rules.syntax import (
     Str,
     Unary,
 )
-from opbridge.schema import Argument, Schema
+from opbridge.waist.schema import Argument, Schema
 
 NUMBERS = (Kind.INT, Kind.FLOAT, Kind.BOOL)
 

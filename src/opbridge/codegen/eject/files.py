@@ -8,13 +8,13 @@ from collections.abc import Iterator
 from importlib.metadata import distribution
 from pathlib import Path
 
-from opbridge import floating_point
+from opbridge.base import floating_point
+from opbridge.base.errors import ManifestError
 from opbridge.codegen.eject.operators import Ejected, ejected, kernels_source, library_name
 from opbridge.codegen.model import Backend
 from opbridge.codegen.outputs.common import HEADER
 from opbridge.codegen.writing import MARK
-from opbridge.errors import ManifestError
-from opbridge.manifest import Manifest
+from opbridge.waist.manifest import Manifest
 
 _HEADERS = Path(__file__).parent.parent / "headers"
 _INCLUDE = Path(__file__).parent.parent.parent / "include"

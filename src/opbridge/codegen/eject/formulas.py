@@ -5,16 +5,16 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
+from opbridge.base.errors import Location
 from opbridge.codegen.cpp import default_value, quoted
 from opbridge.codegen.eject.arrays import array_call
 from opbridge.codegen.eject.expressions import NUMBERS, Sizes, Value, arguments
 from opbridge.codegen.model import Formula, kernel_name
-from opbridge.errors import Location
-from opbridge.rules import ARRAY_FUNCTIONS, Derivative
-from opbridge.rules.formulas import meanings
-from opbridge.rules.kinds import Kind, kind_of
-from opbridge.rules.syntax import Call, Dots, Expr, Index, Int, ListOf, Name, NoneLiteral, Slice
-from opbridge.schema import Argument, Schema
+from opbridge.waist.rules import ARRAY_FUNCTIONS, Derivative
+from opbridge.waist.rules.formulas import meanings
+from opbridge.waist.rules.kinds import Kind, kind_of
+from opbridge.waist.rules.syntax import Call, Dots, Expr, Index, Int, ListOf, Name, NoneLiteral, Slice
+from opbridge.waist.schema import Argument, Schema
 
 _TENSOR_CALLS = {"//": "floor_divide", "%": "remainder", "**": "pow", "@": "matmul"}
 

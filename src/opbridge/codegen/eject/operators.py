@@ -7,16 +7,16 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from textwrap import indent
 
+from opbridge.base.errors import Location, ManifestError
 from opbridge.codegen.cpp import Signature, quoted
 from opbridge.codegen.eject.expressions import Sizes, arguments
 from opbridge.codegen.eject.formulas import missing, translated
 from opbridge.codegen.model import Backend, BackendKernel, BackendOperator, Derivative, TargetBackend, kernel_name
 from opbridge.codegen.outputs.common import HEADER, in_namespace, includes
-from opbridge.errors import Location, ManifestError
-from opbridge.manifest import Manifest, OpSpec
-from opbridge.rules.kinds import Kind
-from opbridge.rules.outputs import FromKernel, Like, ShapeDtype
-from opbridge.schema import Argument, OptionalType, Schema
+from opbridge.waist.manifest import Manifest, OpSpec
+from opbridge.waist.rules.kinds import Kind
+from opbridge.waist.rules.outputs import FromKernel, Like, ShapeDtype
+from opbridge.waist.schema import Argument, OptionalType, Schema
 
 _EVERYWHERE = "CompositeExplicitAutograd"
 """The key of kernels that are called for any tensors, or for none, and report what they cannot take."""

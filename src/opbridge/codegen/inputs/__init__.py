@@ -7,6 +7,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from opbridge.base.errors import InputError, Location, ManifestError, did_you_mean
+from opbridge.base.names import is_cpp_name, is_special
 from opbridge.codegen.inputs import derivatives, native, op_plugin
 from opbridge.codegen.inputs.installed import installed_functions
 from opbridge.codegen.inputs.reading import Source
@@ -19,10 +21,8 @@ from opbridge.codegen.model import (
     TargetBackend,
     kernel_name,
 )
-from opbridge.errors import InputError, Location, ManifestError, did_you_mean
-from opbridge.manifest import Manifest, ManifestErrors
-from opbridge.manifest.document import read_bytes
-from opbridge.names import is_cpp_name, is_special
+from opbridge.waist.manifest import Manifest, ManifestErrors
+from opbridge.waist.manifest.document import read_bytes
 
 _SIGNS = {
     "ops.yaml": ("ops", "namespace"),

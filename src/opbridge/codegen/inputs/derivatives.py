@@ -6,6 +6,7 @@ import functools
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 
+from opbridge.base.errors import Location, ManifestError, did_you_mean
 from opbridge.codegen.expressions import functions_called, is_constant, names_used, unknown_names
 from opbridge.codegen.inputs.installed import installed_derivatives
 from opbridge.codegen.inputs.native import Lookup, with_aliases_of
@@ -22,9 +23,8 @@ from opbridge.codegen.model import (
     Tangent,
     TargetBackend,
 )
-from opbridge.errors import Location, ManifestError, did_you_mean
-from opbridge.manifest.kinds import ByForm, Field, ListOf, Record, Table, Text
-from opbridge.schema import Argument, Schema
+from opbridge.waist.manifest.kinds import ByForm, Field, ListOf, Record, Table, Text
+from opbridge.waist.schema import Argument, Schema
 
 _FORMULAS = Table(Text("a formula"), "a mapping from arguments to formulas")
 _VALUES = ByForm(

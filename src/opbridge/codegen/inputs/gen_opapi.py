@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
+from opbridge.base.errors import Location, ManifestError, did_you_mean
+from opbridge.base.names import is_identifier
 from opbridge.codegen.expressions import items, unknown_names
 from opbridge.codegen.inputs.reading import Anything, Path_, Source, names_in, texts
 from opbridge.codegen.model import OpapiCall, Output
-from opbridge.errors import Location, ManifestError, did_you_mean
-from opbridge.manifest.kinds import ByForm, Kind, Table, Text
-from opbridge.names import is_identifier
-from opbridge.schema import Schema
+from opbridge.waist.manifest.kinds import ByForm, Kind, Table, Text
+from opbridge.waist.schema import Schema
 
 _VALUE = ByForm(Text("a value"), Anything(), Anything())
 KIND: Kind = Table(ByForm(Text("a value"), Table(_VALUE, "a mapping"), Anything()), "a mapping")

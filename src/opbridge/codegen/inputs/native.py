@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 
+from opbridge.base.errors import Location, ManifestError, did_you_mean
+from opbridge.base.names import is_identifier
 from opbridge.codegen.inputs.reading import OrNothing, Path_, Source, mappings, names_in, placed, texts
 from opbridge.codegen.model import ATEN, COMPOSITE_KEYS, BackendKernel, BackendOperator, TargetBackend, kernel_name
-from opbridge.errors import Location, ManifestError, did_you_mean
-from opbridge.manifest.kinds import ByForm, Field, ListOf, Record, Table, Text
-from opbridge.names import is_identifier
-from opbridge.schema import Alias, Argument, Return, Schema
+from opbridge.waist.manifest.kinds import ByForm, Field, ListOf, Record, Table, Text
+from opbridge.waist.schema import Alias, Argument, Return, Schema
 
 _NAME = Text("a name")
 _FLAG = Text("true or false", ("boolean",))

@@ -9,10 +9,10 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from opbridge.errors import InputError, Location, ManifestError
-from opbridge.manifest.document import Document, decode
-from opbridge.manifest.kinds import Kind, Reader
-from opbridge.schema import Schema
+from opbridge.base.errors import InputError, Location, ManifestError
+from opbridge.waist.manifest.document import Document, decode
+from opbridge.waist.manifest.kinds import Kind, Reader
+from opbridge.waist.schema import Schema
 
 if TYPE_CHECKING:
     from yaml.nodes import MappingNode, ScalarNode, SequenceNode

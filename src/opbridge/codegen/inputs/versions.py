@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from opbridge.errors import InputError, Location, ManifestError, did_you_mean
+from opbridge.base.errors import InputError, Location, ManifestError, did_you_mean
 
 EVERY = "all_version"
 _NEWEST = "newest"

@@ -14,7 +14,7 @@ from textwrap import indent
 from opbridge.codegen.cpp import Signature, quoted, wrapped
 from opbridge.codegen.model import Backend, BackendOperator
 from opbridge.codegen.outputs.common import HEADER, found_handle, in_namespace, includes
-from opbridge.schema import Argument, Schema
+from opbridge.waist.schema import Argument, Schema
 
 _COUNTED = "torch::autograd::autogradNotImplementedInplaceOrViewFallback"
 _NAMED = "using torch::autograd::as_view;\nusing torch::autograd::CreationMeta;\n"

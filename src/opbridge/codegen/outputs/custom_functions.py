@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from itertools import groupby
 
+from opbridge.base.errors import ManifestError
 from opbridge.codegen.cpp import Signature, wrapped
 from opbridge.codegen.model import Backend, BackendOperator, kernel_name
 from opbridge.codegen.outputs.common import (
@@ -20,7 +21,6 @@ from opbridge.codegen.outputs.common import (
     shard_name,
     shards,
 )
-from opbridge.errors import ManifestError
 
 _KEYS = "c10::DispatchKeySet dispatch_keys"
 

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from opbridge.base.errors import ManifestError
 from opbridge.codegen.cpp import Signature, wrapped
 from opbridge.codegen.model import BackendKernel, BackendOperator
 from opbridge.codegen.outputs.common import found_handle
-from opbridge.errors import ManifestError
-from opbridge.schema import Schema
+from opbridge.waist.schema import Schema
 
 META_TENSORS = """\
 #pragma once

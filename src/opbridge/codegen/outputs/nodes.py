@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from textwrap import indent
 
+from opbridge.base.errors import ManifestError
 from opbridge.codegen.cpp import CppParameter, Signature, quoted, value_type, wrapped
 from opbridge.codegen.model import ATEN, ONLY_IN_PYTORCH, BackendOperator, Derivative, Formula
-from opbridge.errors import ManifestError
-from opbridge.schema import Argument, OptionalType, Return
+from opbridge.waist.schema import Argument, OptionalType, Return
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,7 @@ from opbridge.codegen.outputs.common import HEADER, in_namespace, includes, shar
 from opbridge.codegen.outputs.derived import META_TENSORS
 from opbridge.codegen.outputs.opapi_header import launcher_header
 from opbridge.codegen.outputs.opapi_helpers import helpers_header, helpers_of
-from opbridge.schema import Argument, OptionalType
+from opbridge.waist.schema import Argument, OptionalType
 
 _HAVE_DEVICE = ("Tensor", "Tensor?", "Tensor[]")
 _ONE_OF_LIST = re.compile(r"(?P<name>\w+)\[\d+\]")

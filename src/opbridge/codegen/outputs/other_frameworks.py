@@ -13,7 +13,7 @@ from math import isfinite
 
 from opbridge.codegen.model import Backend, BackendOperator
 from opbridge.codegen.outputs.common import HEADER, python_packages
-from opbridge.schema import Argument, EnumName
+from opbridge.waist.schema import Argument, EnumName
 
 _REDUCTIONS = {"None": "0", "Mean": "1", "Sum": "2"}
 _NOTE = HEADER.replace("//", "#")

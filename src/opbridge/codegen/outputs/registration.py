@@ -19,7 +19,7 @@ from opbridge.codegen.cpp import Signature, quoted, wrapped
 from opbridge.codegen.model import COMPOSITE_KEYS, Backend, BackendKernel, BackendOperator, TargetBackend
 from opbridge.codegen.outputs.common import HEADER, TENSOR_HEADERS, in_namespace, includes, shard_name, shards
 from opbridge.codegen.outputs.derived import META_TENSORS, derived_body, needs_meta_tensors
-from opbridge.schema import Argument
+from opbridge.waist.schema import Argument
 
 _HAVE_DEVICE = ("Tensor", "Tensor?", "Tensor[]")
 """Types that at::device_of accepts."""

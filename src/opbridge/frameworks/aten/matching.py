@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from opbridge.errors import SchemaError
-from opbridge.schema import Argument, BaseType, ListType, OptionalType, Return, Schema, Type
+from opbridge.base.errors import SchemaError
+from opbridge.waist.schema import Argument, BaseType, ListType, OptionalType, Return, Schema, Type
 
 DEFAULT = -1
 """The place in an argument order that means the default of the other operator."""

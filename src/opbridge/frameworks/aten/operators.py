@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 
-from opbridge.errors import (
+from opbridge.base.errors import (
     CallError,
     KernelError,
     NoSuchOperatorError,
@@ -18,7 +18,7 @@ from opbridge.errors import (
     did_you_mean,
 )
 from opbridge.frameworks.aten.matching import argument_order
-from opbridge.schema import Schema
+from opbridge.waist.schema import Schema
 
 NAMESPACE = "aten"
 DEFAULT = "default"

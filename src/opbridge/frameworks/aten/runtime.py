@@ -7,15 +7,15 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from opbridge.errors import UnsupportedError
+from opbridge.base.errors import UnsupportedError
 from opbridge.frameworks import FRAMEWORKS, aten_adapter, framework, need
 from opbridge.frameworks.aten.operators import DEFAULT, NAMESPACE, AtenOperator
 from opbridge.frameworks.dispatch import NativeOp, framework_for, operators
 from opbridge.frameworks.pickling import pickle_by_operator
 
 if TYPE_CHECKING:
-    from opbridge.manifest import OpSpec
-    from opbridge.op import Op
+    from opbridge.waist.manifest import OpSpec
+    from opbridge.waist.op import Op
 
 
 def open_operator(name: str) -> Op:
@@ -44,9 +44,9 @@ class AtenRuntime:
 
     @cached_property
     def _spec(self) -> OpSpec:
-        from opbridge.manifest import OpSpec
-        from opbridge.manifest.kernels import KernelRef
-        from opbridge.rules import Rules
+        from opbridge.waist.manifest import OpSpec
+        from opbridge.waist.manifest.kernels import KernelRef
+        from opbridge.waist.rules import Rules
 
         return OpSpec(self.operator.schema, Rules(), (KernelRef("cpu", operator=self.operator.full_name),))
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from opbridge.errors import did_you_mean
+from opbridge.base.errors import did_you_mean
 
 Array = np.ndarray
 AnyArray = np.ndarray[Any, Any]

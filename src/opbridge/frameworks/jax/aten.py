@@ -14,7 +14,7 @@ import numpy as np
 import torch
 
 from opbridge._core import infer_target
-from opbridge.errors import CallError, UnsupportedError
+from opbridge.base.errors import CallError, UnsupportedError
 from opbridge.frameworks.aten.operators import AtenOperator, needs_values, target_names, translated
 from opbridge.frameworks.jax.call import Array, Like
 from opbridge.frameworks.jax.formula_functions import CODES, DTYPES
@@ -25,8 +25,8 @@ from opbridge.frameworks.jax.run import RUNTIME_ERRORS, compiled, is_traced, tra
 from opbridge.frameworks.jax.run import translated as translated_of_program
 from opbridge.frameworks.numpy.aten import view as numpy_view
 from opbridge.frameworks.torch.native import load_native
-from opbridge.rules import DTYPES as NAMES
-from opbridge.rules.sharding import Layout, Shape, paired
+from opbridge.waist.rules import DTYPES as NAMES
+from opbridge.waist.rules.sharding import Layout, Shape, paired
 
 Said = tuple[str, Any]
 """An argument that JSON can represent: its kind and its value."""

@@ -9,8 +9,8 @@ from typing import Any, Protocol
 import jax
 import numpy as np
 
-from opbridge.errors import UnsupportedError
-from opbridge.rules.sharding import Layout, Shape
+from opbridge.base.errors import UnsupportedError
+from opbridge.waist.rules.sharding import Layout, Shape
 
 Array = Any
 """An array or a tracer."""

@@ -11,7 +11,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from opbridge.rules import ARRAY_FUNCTIONS, DTYPE_CODES
+from opbridge.waist.rules import ARRAY_FUNCTIONS, DTYPE_CODES
 
 Array = Any
 """An array, a tracer or a Python number: formulas mix them, and JAX accepts them all."""

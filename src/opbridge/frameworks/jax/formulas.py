@@ -8,12 +8,12 @@ from typing import Any, Protocol
 
 import jax.numpy as jnp
 
-from opbridge.errors import UnsupportedError
+from opbridge.base.errors import UnsupportedError
 from opbridge.frameworks.jax.call import Array, Like
 from opbridge.frameworks.jax.formula_functions import DTYPES, FUNCTIONS, sum_to
 from opbridge.frameworks.jax.mesh_types import described
-from opbridge.rules import Derivative, evaluate, formula_environment
-from opbridge.schema import Schema
+from opbridge.waist.rules import Derivative, evaluate, formula_environment
+from opbridge.waist.schema import Schema
 
 
 class DifferentiatedCall(Protocol):

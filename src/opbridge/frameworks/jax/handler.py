@@ -12,9 +12,9 @@ from types import ModuleType
 import jax
 import jaxlib
 
-from opbridge.errors import BuildError, OpbridgeError, ToolchainError
+from opbridge.base.errors import BuildError, OpbridgeError, ToolchainError
+from opbridge.build.toolchains import BuildRequest, build
 from opbridge.frameworks.native_modules import LINK_FLAGS, NATIVE, brought, import_extension, python_headers
-from opbridge.toolchains import BuildRequest, build
 
 TARGET = "opbridge"
 """The name of the handler in programs."""

@@ -13,16 +13,16 @@ import jax
 import numpy as np
 
 from opbridge._core import RuleOperator, infer_target
-from opbridge.errors import CallError, UnsupportedError
+from opbridge.base.errors import CallError, UnsupportedError
 from opbridge.frameworks.jax.call import Array, Like
 from opbridge.frameworks.jax.formula_functions import DTYPES
 from opbridge.frameworks.jax.formulas import FormulaLinear, Functions, formula_linear
-from opbridge.rules import DTYPES as NAMES
-from opbridge.rules import Like as LikeRule
-from opbridge.rules import evaluate_out
-from opbridge.rules.dimensions import DOTS, Dimensions
-from opbridge.rules.sharding import Layout, Shape, Sharding, Tensor, lay_out
-from opbridge.schema import Schema
+from opbridge.waist.rules import DTYPES as NAMES
+from opbridge.waist.rules import Like as LikeRule
+from opbridge.waist.rules import evaluate_out
+from opbridge.waist.rules.dimensions import DOTS, Dimensions
+from opbridge.waist.rules.sharding import Layout, Shape, Sharding, Tensor, lay_out
+from opbridge.waist.schema import Schema
 
 if TYPE_CHECKING:
     from opbridge.frameworks.interface import Library

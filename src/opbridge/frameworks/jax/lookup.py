@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from opbridge.errors import KernelError
+from opbridge.base.errors import KernelError
 from opbridge.frameworks.dispatch import operators
 
 

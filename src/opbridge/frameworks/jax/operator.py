@@ -11,12 +11,12 @@ import jax.numpy as jnp
 import numpy as np
 
 from opbridge._core import PrimitiveTable
-from opbridge.errors import CallError, KernelError
+from opbridge.base.errors import CallError, KernelError
 from opbridge.frameworks.jax.formula_functions import CODES
 from opbridge.frameworks.jax.library import Kinds, LibraryCall, LibraryOperator
 from opbridge.frameworks.jax.run import RUNTIME_ERRORS, compiled, is_traced, traced, translated
-from opbridge.rules import DTYPE_CODES
-from opbridge.schema import Argument
+from opbridge.waist.rules import DTYPE_CODES
+from opbridge.waist.schema import Argument
 
 if TYPE_CHECKING:
     import inspect
@@ -44,7 +44,7 @@ class JaxOperator:
 
     @property
     def __signature__(self) -> inspect.Signature:
-        from opbridge.op import signature_of
+        from opbridge.waist.op import signature_of
 
         return signature_of(self.operator.schema)
 

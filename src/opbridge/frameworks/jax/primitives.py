@@ -20,7 +20,7 @@ from jax.extend.mlir import ir
 from jax.extend.mlir.dialects import stablehlo
 from jax.interpreters import ad, batching, mlir
 
-from opbridge.errors import KernelError
+from opbridge.base.errors import KernelError
 from opbridge.frameworks.jax.batching import batched_call
 from opbridge.frameworks.jax.call import Array, Call, Like, Linear, in_jax, in_program
 from opbridge.frameworks.jax.handler import TARGET, handler_or_reason

@@ -9,7 +9,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from opbridge.errors import KernelError, OpbridgeError
+from opbridge.base.errors import KernelError, OpbridgeError
 from opbridge.frameworks.jax.call import Array, Call, in_program
 from opbridge.frameworks.jax.handler import TARGET, handler_or_reason
 from opbridge.frameworks.jax.primitives import bind_call

@@ -12,9 +12,9 @@ import jax
 from jax.experimental.custom_partitioning import SdyShardingRule, custom_partitioning
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
-from opbridge.errors import UnsupportedError
+from opbridge.base.errors import UnsupportedError
 from opbridge.frameworks.jax.call import Array, Call, Like
-from opbridge.rules.sharding import Layout, Names, Shape, ShardingWarning, check_parts, undivided
+from opbridge.waist.rules.sharding import Layout, Names, Shape, ShardingWarning, check_parts, undivided
 
 Axes = tuple[str, ...]
 Bind = Callable[..., list[Array]]

@@ -12,7 +12,7 @@ import numpy as np
 from jax.experimental import io_callback
 from jax.interpreters import mlir
 
-from opbridge.errors import OpbridgeError
+from opbridge.base.errors import OpbridgeError
 from opbridge.frameworks.jax.call import Array, Call, Like
 from opbridge.frameworks.jax.library import LibraryCall
 

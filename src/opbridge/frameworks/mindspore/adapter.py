@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any
 import mindspore as ms
 
 from opbridge._core import RuleOperator
-from opbridge.errors import UnsupportedError
+from opbridge.base.errors import UnsupportedError
 from opbridge.frameworks.mindspore.cell import DTYPE_NAMES, DTYPES, Constant, Kinds, OperatorCell, cell_of
 from opbridge.frameworks.mindspore.formulas import HELPERS, BpropText
 from opbridge.frameworks.mindspore.generated_modules import module_of
 
 if TYPE_CHECKING:
     from opbridge.frameworks.interface import Library
-    from opbridge.op import Op
+    from opbridge.waist.op import Op
 
 
 def define(library: Library) -> None:

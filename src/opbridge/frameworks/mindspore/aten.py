@@ -20,7 +20,7 @@ from mindspore._c_expression import typing
 from mindspore.ops import functional
 
 from opbridge import _core
-from opbridge.errors import CallError, OpbridgeError, UnsupportedError
+from opbridge.base.errors import CallError, OpbridgeError, UnsupportedError
 from opbridge.frameworks.aten.operators import AtenOperator, needs_values, result_types, target_names, translated
 from opbridge.frameworks.mindspore.aten_eager import TorchFunction
 from opbridge.frameworks.mindspore.cell import CODES, DTYPE_NAMES, TYPES, Constant, OperatorPrimitive

@@ -17,14 +17,14 @@ import mindspore as ms
 from mindspore import Tensor, nn, ops
 
 from opbridge import _core
-from opbridge.errors import CallError, OpbridgeError, UnsupportedError
+from opbridge.base.errors import CallError, OpbridgeError, UnsupportedError
 from opbridge.frameworks.mindspore.construct_helpers import MISSING, copies_of, tensors_of, types_of
 from opbridge.frameworks.mindspore.generated_modules import module_of
-from opbridge.rules import DTYPE_CODES
-from opbridge.schema import Argument, EnumName, ListType, OptionalType, Schema
+from opbridge.waist.rules import DTYPE_CODES
+from opbridge.waist.schema import Argument, EnumName, ListType, OptionalType, Schema
 
 if TYPE_CHECKING:
-    from opbridge.op import Op
+    from opbridge.waist.op import Op
 
 Kinds = tuple[Any, ...]
 """For each tensor argument of the schema its dtype code, None if it is absent, or a tuple of these for a list."""

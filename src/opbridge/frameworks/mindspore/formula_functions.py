@@ -13,7 +13,7 @@ import mindspore as ms
 from mindspore import Tensor, ops
 from mindspore.ops import functional
 
-from opbridge.rules import ARRAY_FUNCTIONS
+from opbridge.waist.rules import ARRAY_FUNCTIONS
 
 Array = Any
 

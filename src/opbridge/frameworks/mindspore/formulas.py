@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from opbridge.errors import UnsupportedError
+from opbridge.base.errors import UnsupportedError
 from opbridge.frameworks.mindspore.cell import returns_one
 from opbridge.frameworks.mindspore.formula_functions import (
     FUNCTIONS,
@@ -16,9 +16,9 @@ from opbridge.frameworks.mindspore.formula_functions import (
     transpose,
     unknown_gradient,
 )
-from opbridge.rules import ARRAY_FUNCTIONS, DTYPE_CODES, Derivative
-from opbridge.rules.formulas import meanings
-from opbridge.rules.syntax import (
+from opbridge.waist.rules import ARRAY_FUNCTIONS, DTYPE_CODES, Derivative
+from opbridge.waist.rules.formulas import meanings
+from opbridge.waist.rules.syntax import (
     Attribute,
     Binary,
     Bool,
@@ -38,7 +38,7 @@ from opbridge.rules.syntax import (
     Str,
     Unary,
 )
-from opbridge.schema import Argument, Schema
+from opbridge.waist.schema import Argument, Schema
 
 HELPERS: Mapping[str, Callable[..., Any]] = {
     **{f"array_{name}": function for name, function in FUNCTIONS.items()},

@@ -11,7 +11,7 @@ import weakref
 from collections.abc import Mapping
 from types import ModuleType
 
-from opbridge.cache import Cache
+from opbridge.build.cache import Cache
 
 _numbers = itertools.count()
 

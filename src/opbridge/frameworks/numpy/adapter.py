@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from opbridge._core import NumpyOp
-from opbridge.rules import ARRAY_FUNCTIONS
+from opbridge.waist.rules import ARRAY_FUNCTIONS
 
 if TYPE_CHECKING:
     from opbridge.frameworks.interface import Library

@@ -9,12 +9,12 @@ import numpy as np
 import paddle
 
 from opbridge._core import NumpyOp
-from opbridge.errors import CallError, UnsupportedError
+from opbridge.base.errors import CallError, UnsupportedError
 from opbridge.frameworks.dispatch import static_graph
 from opbridge.frameworks.paddle.formula_functions import DTYPES, FUNCTIONS, sum_to
-from opbridge.op import signature_of
-from opbridge.rules import Derivative, evaluate, formula_environment
-from opbridge.schema import Schema
+from opbridge.waist.op import signature_of
+from opbridge.waist.rules import Derivative, evaluate, formula_environment
+from opbridge.waist.schema import Schema
 
 if TYPE_CHECKING:
     from opbridge.frameworks.interface import Library

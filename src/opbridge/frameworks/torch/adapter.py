@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from opbridge.errors import CallError, KernelError, OpbridgeError, UnsupportedError
+from opbridge.base.errors import CallError, KernelError, OpbridgeError, UnsupportedError
 from opbridge.frameworks.importing import when_imported
 from opbridge.frameworks.torch import flops, ruled
 from opbridge.frameworks.torch.fakes import bound, fake_outputs

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from opbridge.errors import CallError, ToolchainError, UnsupportedError
+from opbridge.base.errors import CallError, ToolchainError, UnsupportedError
 from opbridge.frameworks import FRAMEWORKS, installed
-from opbridge.functions.gradient_pairs import Callee, GradientPair, names_of
-from opbridge.functions.signatures import name_of
+from opbridge.waist.functions.gradient_pairs import Callee, GradientPair, names_of
+from opbridge.waist.functions.signatures import name_of
 
 Names = str | Iterable[str]
 
@@ -54,7 +54,7 @@ def autograd(
         )
     if schema is None and out is not None:
         raise CallError(f"autograd({name_of(forward)}): out= describes the outputs of an operator, and needs schema=")
-    from opbridge.schema import Schema
+    from opbridge.waist.schema import Schema
 
     declared = None if schema is None else Schema.parse(schema)
     pair = GradientPair.between(

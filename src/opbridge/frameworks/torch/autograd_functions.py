@@ -13,9 +13,9 @@ import torch
 from torch import Tensor
 from torch.autograd import Function
 
-from opbridge.errors import CallError, UnsupportedError
-from opbridge.functions.gradient_pairs import Callee, GradientPair, unnamed
-from opbridge.functions.signatures import REQUIRED
+from opbridge.base.errors import CallError, UnsupportedError
+from opbridge.waist.functions.gradient_pairs import Callee, GradientPair, unnamed
+from opbridge.waist.functions.signatures import REQUIRED
 
 Step = Callable[..., Any]
 """Computes gradients from output gradients, saved values, the inputs that the rest depends on, and what is needed."""

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
-from opbridge.errors import CallError, KernelError, SchemaError, UnsupportedError
+from opbridge.base.errors import CallError, KernelError, SchemaError, UnsupportedError
 from opbridge.frameworks.torch.autograd_functions import (
     Step,
     check_graded,
@@ -31,10 +31,10 @@ from opbridge.frameworks.torch.autograd_functions import (
     values_for,
     zeros_for,
 )
-from opbridge.functions.gradient_pairs import NEEDS, Callee, GradientPair
-from opbridge.functions.signatures import REQUIRED, FunctionParameter
-from opbridge.rules import OutRule, evaluate_out, parse_out
-from opbridge.schema import Schema
+from opbridge.waist.functions.gradient_pairs import NEEDS, Callee, GradientPair
+from opbridge.waist.functions.signatures import REQUIRED, FunctionParameter
+from opbridge.waist.rules import OutRule, evaluate_out, parse_out
+from opbridge.waist.schema import Schema
 
 Values = Sequence[Any]
 

@@ -8,8 +8,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from opbridge.manifest import OpSpec
-from opbridge.rules import evaluate_out
+from opbridge.waist.manifest import OpSpec
+from opbridge.waist.rules import evaluate_out
 
 
 def bound(spec: OpSpec, args: Sequence[Any], kwargs: Mapping[str, Any]) -> dict[str, Any]:

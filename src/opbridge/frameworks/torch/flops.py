@@ -10,7 +10,7 @@ import torch
 
 if TYPE_CHECKING:
     from opbridge.frameworks.interface import Library
-    from opbridge.schema import Schema
+    from opbridge.waist.schema import Schema
 
 _rules: dict[str, dict[str, tuple[Library, int]]] = {}
 """The operator with the rule, by name in torch.ops and by overload; the counter does not distinguish overloads."""
@@ -31,7 +31,7 @@ def register(library: Library, index: int) -> None:
 
 
 def _count(name: str, /, *args: Any, out_val: Any, **kwargs: Any) -> Any:
-    from opbridge.rules import evaluate_size
+    from opbridge.waist.rules import evaluate_size
 
     for library, index in _rules.get(name, {}).values():
         spec = library.spec(index)

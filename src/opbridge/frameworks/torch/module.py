@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from opbridge.errors import CallError
+from opbridge.base.errors import CallError
 from opbridge.frameworks.torch.autograd import need_torch
 
 if TYPE_CHECKING:

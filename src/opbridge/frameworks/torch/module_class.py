@@ -9,8 +9,8 @@ from typing import Any
 
 import torch
 
-from opbridge.errors import CallError, did_you_mean
-from opbridge.functions.signatures import REQUIRED, FunctionParameter, name_of, parameters_of
+from opbridge.base.errors import CallError, did_you_mean
+from opbridge.waist.functions.signatures import REQUIRED, FunctionParameter, name_of, parameters_of
 
 Shape = Iterable[int]
 Shapes = Mapping[str, Shape] | Callable[..., Mapping[str, Shape]]

@@ -12,12 +12,12 @@ from pathlib import Path
 from types import ModuleType
 
 from opbridge._version import __version__
-from opbridge.cache import Cache, Dependencies, Key, KeyBuilder
-from opbridge.errors import BuildError, OpbridgeError, ToolchainError
+from opbridge.base.errors import BuildError, OpbridgeError, ToolchainError
+from opbridge.build.cache import Cache, Dependencies, Key, KeyBuilder
+from opbridge.build.toolchains import INCLUDE, BuildRequest
+from opbridge.build.toolchains.table import toolchain_for
+from opbridge.build.toolchains.torch_install import TorchInstall
 from opbridge.frameworks.native_modules import BROUGHT, LINK_FLAGS, NATIVE, import_extension, python_headers
-from opbridge.toolchains import INCLUDE, BuildRequest
-from opbridge.toolchains.table import toolchain_for
-from opbridge.toolchains.torch_install import TorchInstall
 
 NAME = "opbridge_torch_adapter"
 
@@ -90,7 +90,7 @@ def build_adapter(
 
     Without the PyTorch `libraries`, the result cannot be imported, but shows that the headers fit.
     """
-    from opbridge.toolchains.builder import absolute
+    from opbridge.build.toolchains.builder import absolute
 
     install.check_version()
     cache = cache or Cache()
@@ -98,8 +98,8 @@ def build_adapter(
     asked = request(install, python, libraries)
 
     def work(folder: Path) -> Dependencies:
-        from opbridge.toolchains.compilation import compile_library
-        from opbridge.toolchains.process import Compilers
+        from opbridge.build.toolchains.compilation import compile_library
+        from opbridge.build.toolchains.process import Compilers
 
         compile_library(absolute(asked), toolchain_for(asked.language), folder, cache, lambda _: None, Compilers())
         return Dependencies()

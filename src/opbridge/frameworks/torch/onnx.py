@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from opbridge.errors import CallError, ToolchainError, UnsupportedError
+from opbridge.base.errors import CallError, ToolchainError, UnsupportedError
+from opbridge.build.sources.onnxruntime_export import operator_name
 from opbridge.frameworks.aten.operators import AtenOperator
-from opbridge.op import Op, OpLibrary
-from opbridge.schema import Argument, Schema
-from opbridge.sources.onnxruntime_export import operator_name
+from opbridge.waist.op import Op, OpLibrary
+from opbridge.waist.schema import Argument, Schema
 
 _VERSION = 1
 """The version of the domain; an operator whose schema changes is a new operator."""

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import torch
 
-from opbridge.errors import SchemaError
+from opbridge.base.errors import SchemaError
 from opbridge.frameworks.aten.operators import AtenOperator, forward_to, schema_of
 from opbridge.frameworks.interface import Library
-from opbridge.rules.model import RULES, brought
-from opbridge.schema import Schema
+from opbridge.waist.rules.model import RULES, brought
+from opbridge.waist.schema import Schema
 
 _KEYS = {
     "out": ("Meta",),

@@ -23,9 +23,9 @@ from torch.distributed.tensor._collective_utils import redistribute_cost
 from torch.distributed.tensor._dtensor_spec import DTensorSpec, TensorMeta
 from torch.distributed.tensor._op_schema import OpSchema, OpSpec, OpStrategy, RuntimeSchemaInfo, TupleStrategy
 
-from opbridge.errors import CallError, OpbridgeError
-from opbridge.rules.sharding import Layout, Names, Shape, ShardingWarning, Tensor, check_parts, lay_out, undivided
-from opbridge.schema import Schema
+from opbridge.base.errors import CallError, OpbridgeError
+from opbridge.waist.rules.sharding import Layout, Names, Shape, ShardingWarning, Tensor, check_parts, lay_out, undivided
+from opbridge.waist.schema import Schema
 
 if TYPE_CHECKING:
     from opbridge.frameworks.interface import Library

@@ -57,7 +57,7 @@ void ArgumentNames::too_many(size_t count) const {
 }
 
 void ArgumentNames::unknown(PyObject* keyword) const {
-  Ref errors = Ref::checked(PyImport_ImportModule("opbridge.errors"));
+  Ref errors = Ref::checked(PyImport_ImportModule("opbridge.base.errors"));
   Ref known = Ref::checked(PyList_New(0));
   for (const Ref& name : names_)
     if (PyList_Append(known.get(), name.get()) < 0) throw PythonError{};

@@ -25,7 +25,7 @@ std::string dl_message() {
 AotKernel* block_kernel(void* library, const std::string& symbol, ob_kernel function, PyObject* path) {
   const auto find = [&](const char* suffix) { return dlsym(library, (symbol + suffix).c_str()); };
   const AotFunctions functions{function, find("Init"), find("InferShape"), find("InferType")};
-  Ref elf = Ref::checked(PyImport_ImportModule("opbridge.sources.elf"));
+  Ref elf = Ref::checked(PyImport_ImportModule("opbridge.build.sources.elf"));
   const bool speaks = functions.init || functions.infer_shape || functions.infer_type;
   Ref found = Ref::checked(PyObject_CallMethod(elf.get(), "attribute_block", "OO", path, speaks ? Py_True : Py_False));
   const auto flags = static_cast<unsigned>(PyLong_AsUnsignedLong(found.get()));
@@ -187,7 +187,7 @@ Binding bound_kernel(PyObject* object, const OpPlan& op, const std::string& full
 }
 
 std::string advice(const char* module, const char* function, PyObject* path, const std::string& subject) {
-  Ref home = Ref::checked(PyImport_ImportModule((std::string("opbridge.sources.") + module).c_str()));
+  Ref home = Ref::checked(PyImport_ImportModule((std::string("opbridge.build.sources.") + module).c_str()));
   Ref text = Ref::checked(PyObject_CallMethod(home.get(), function, "Os", path, subject.c_str()));
   return text_of(text.get());
 }

@@ -33,7 +33,7 @@ PyObject* new_kernel(const KernelEntry& entry, PyObject* path, PyObject* symbol)
 // A path as the system's calls take it.
 std::string encoded_path(PyObject* path);
 
-// What a function of opbridge.sources can tell about a library that does not load, or lacks a symbol.
+// What a function of opbridge.build.sources can tell about a library that does not load, or lacks a symbol.
 std::string advice(const char* module, const char* function, PyObject* path, const std::string& subject);
 
 // load_kernel(path, symbol, shown=path) of the module.

@@ -3,7 +3,7 @@
 namespace opbridge {
 
 void raise(const char* error, const std::string& message) {
-  Ref errors = Ref::checked(PyImport_ImportModule("opbridge.errors"));
+  Ref errors = Ref::checked(PyImport_ImportModule("opbridge.base.errors"));
   Ref type = Ref::checked(PyObject_GetAttrString(errors.get(), error));
   Ref text = Ref::checked(PyUnicode_DecodeUTF8(message.data(), static_cast<Py_ssize_t>(message.size()), "replace"));
   PyErr_SetObject(type.get(), text.get());

@@ -47,7 +47,7 @@ class Ref {
   PyObject* object_ = nullptr;
 };
 
-// Raises the class of opbridge.errors called `error`.
+// Raises the class of opbridge.base.errors called `error`.
 [[noreturn]] void raise(const char* error, const std::string& message);
 
 // "torch.Tensor", or "int" for what is built in.

@@ -26,7 +26,7 @@ using Stack = torch::jit::Stack;
 using Values = c10::SmallVector<c10::IValue, 8>;
 using Results = c10::SmallVector<c10::IValue, 2>;
 
-// Python classes of opbridge.errors, set when the module is loaded.
+// Python classes of opbridge.base.errors, set when the module is loaded.
 inline PyObject* call_error = nullptr;
 inline PyObject* kernel_error = nullptr;
 inline PyObject* unsupported_error = nullptr;

@@ -348,7 +348,7 @@ PyModuleDef module_definition = {
 
 PyMODINIT_FUNC PyInit_opbridge_torch_adapter() {
   using namespace opbridge::torch_adapter;
-  THPObjectPtr errors(PyImport_ImportModule("opbridge.errors"));
+  THPObjectPtr errors(PyImport_ImportModule("opbridge.base.errors"));
   if (!errors) return nullptr;
   for (const auto& [name, place] : {std::pair{"CallError", &call_error},
                                     {"KernelError", &kernel_error},

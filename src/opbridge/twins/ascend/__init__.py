@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from opbridge import floating_point
+from opbridge.base import floating_point
 
 __all__ = ["INCLUDE", "LANGUAGE", "LIBRARY", "RUNTIME", "flags", "link_flags"]
 

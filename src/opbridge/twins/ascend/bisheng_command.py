@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from opbridge.errors import InputError
-from opbridge.progress import step
+from opbridge.base.errors import InputError
+from opbridge.base.progress import step
 from opbridge.twins.ascend import LANGUAGE
 from opbridge.twins.ascend.compiling import compile_source
 from opbridge.twins.common.complaints import complain

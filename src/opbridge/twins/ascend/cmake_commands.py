@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from opbridge.errors import InputError
+from opbridge.base.errors import InputError
 from opbridge.twins.ascend import LANGUAGE
 from opbridge.twins.ascend.compiling import compile_source, translate
 from opbridge.twins.common.complaints import complain

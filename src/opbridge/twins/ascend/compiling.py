@@ -11,8 +11,8 @@ import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 
-from opbridge.cxx.ascend_kernels import AscendKernel
-from opbridge.errors import InputError
+from opbridge.base.errors import InputError
+from opbridge.build.cxx.ascend_kernels import AscendKernel
 from opbridge.twins.ascend.rewrite import UNKNOWN, LaunchFunction, rewrite
 from opbridge.twins.common.complaints import complain
 from opbridge.twins.common.depfiles import add_dependencies

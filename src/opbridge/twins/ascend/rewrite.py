@@ -13,9 +13,9 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from opbridge.cxx.ascend_kernels import AscendKernel, AscendSource, Block
-from opbridge.cxx.reader import CLOSERS, PAIRS
-from opbridge.cxx.tokens import Kind, Token
+from opbridge.build.cxx.ascend_kernels import AscendKernel, AscendSource, Block
+from opbridge.build.cxx.reader import CLOSERS, PAIRS
+from opbridge.build.cxx.tokens import Kind, Token
 from opbridge.twins.common.host_calls import aot_function
 from opbridge.twins.common.rewriting import INCLUDE_LINE, Included
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from opbridge.excerpts import behind, caret
+from opbridge.base.excerpts import behind, caret
 
 BYTES = "-fdiagnostics-column-unit=byte"
 """The g++ option for columns in bytes; clang++ counts bytes by default."""

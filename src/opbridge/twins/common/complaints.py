@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from opbridge.errors import InputError
+from opbridge.base.errors import InputError
 
 
 def complain(error: InputError) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Container, Iterable, Iterator, Sequence
 
-from opbridge.cxx.tokens import Token, tokenize
+from opbridge.build.cxx.tokens import Token, tokenize
 
 INNER = "opbridge_twin_runs_"
 """The prefix of a function that hosts call through a wrapper, which takes over the original name."""

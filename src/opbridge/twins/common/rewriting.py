@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from opbridge.errors import InputError
+from opbridge.base.errors import InputError
 from opbridge.twins.common.host_calls import aot_functions_of, hides_calls, wrapped
 
 INCLUDE_LINE = re.compile(r"^[ \t]*#\s*include\s*(?P<name>\"[^\"\n]+\"|<[^>\n]+>)", re.MULTILINE)

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 from pathlib import Path
 
-from opbridge import floating_point
+from opbridge.base import floating_point
 from opbridge.twins.common.columns import BYTES
 from opbridge.twins.cuda.rewriting import ARCHITECTURE
 from opbridge.twins.cuda.sources import Translation, translate

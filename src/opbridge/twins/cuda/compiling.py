@@ -8,7 +8,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from opbridge.errors import InputError
+from opbridge.base.errors import InputError
 from opbridge.twins.common.columns import with_users_columns
 from opbridge.twins.common.complaints import complain
 from opbridge.twins.common.depfiles import add_dependencies

@@ -9,10 +9,10 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from opbridge.errors import UnsupportedError
-from opbridge.manifest import OpSpec
-from opbridge.rules.dimensions import DOTS, Dimensions
-from opbridge.rules.outputs import Like
+from opbridge.base.errors import UnsupportedError
+from opbridge.waist.manifest import OpSpec
+from opbridge.waist.rules.dimensions import DOTS, Dimensions
+from opbridge.waist.rules.outputs import Like
 
 
 class BatchRule:

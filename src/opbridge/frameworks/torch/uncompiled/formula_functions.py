@@ -9,8 +9,8 @@ from typing import Any
 
 import torch
 
-from opbridge.rules import ARRAY_FUNCTIONS, DTYPES, ArrayFunction
-from opbridge.rules.kinds import Kind
+from opbridge.waist.rules import ARRAY_FUNCTIONS, DTYPES, ArrayFunction
+from opbridge.waist.rules.kinds import Kind
 
 Array = Any
 """A tensor or a Python number: formulas mix both."""

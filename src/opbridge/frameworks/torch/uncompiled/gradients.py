@@ -13,11 +13,11 @@ from torch.autograd import forward_ad
 from torch.autograd.function import _SingleLevelFunction
 from torch.utils import _pytree
 
-from opbridge.errors import UnsupportedError
+from opbridge.base.errors import UnsupportedError
 from opbridge.frameworks.torch.fakes import bound
 from opbridge.frameworks.torch.uncompiled.formula_functions import FUNCTIONS, TORCH_DTYPES
-from opbridge.manifest import OpSpec
-from opbridge.rules import evaluate, formula_environment
+from opbridge.waist.manifest import OpSpec
+from opbridge.waist.rules import evaluate, formula_environment
 
 
 class FormulaGradient:

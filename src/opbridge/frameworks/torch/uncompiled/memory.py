@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from opbridge.errors import CallError, UnsupportedError
+from opbridge.base.errors import CallError, UnsupportedError
 from opbridge.frameworks.torch.fakes import dtype_name
 
 

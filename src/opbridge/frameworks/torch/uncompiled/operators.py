@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 from torch.utils import _pytree
 
-from opbridge.errors import CallError, OpbridgeError, RuleError
+from opbridge.base.errors import CallError, OpbridgeError, RuleError
 from opbridge.frameworks.interface import Library
 from opbridge.frameworks.torch.fakes import bound, fake_outputs
 from opbridge.frameworks.torch.uncompiled.batches import BatchRule

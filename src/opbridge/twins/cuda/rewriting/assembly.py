@@ -6,8 +6,8 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from opbridge.cxx.reader import CLOSERS, PAIRS
-from opbridge.cxx.tokens import Kind, Token
+from opbridge.build.cxx.reader import CLOSERS, PAIRS
+from opbridge.build.cxx.tokens import Kind, Token
 from opbridge.twins.cuda.refused import compile_error
 from opbridge.twins.cuda.rewriting.source import Source
 

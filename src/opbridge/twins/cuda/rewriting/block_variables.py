@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
-from opbridge.cxx.tokens import Token
+from opbridge.build.cxx.tokens import Token
 from opbridge.twins.cuda.rewriting.changes import assigned_value, changes, is_name, is_value
 from opbridge.twins.cuda.rewriting.guards import is_plain
 from opbridge.twins.cuda.rewriting.harmless import TYPES

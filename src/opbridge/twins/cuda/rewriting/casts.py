@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from opbridge.cxx.tokens import Kind
+from opbridge.build.cxx.tokens import Kind
 from opbridge.twins.cuda.rewriting.source import Source
 
 

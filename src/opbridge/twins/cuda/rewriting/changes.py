@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 
-from opbridge.cxx.reader import CLOSERS, PAIRS
+from opbridge.build.cxx.reader import CLOSERS, PAIRS
 
 _BEFORE_EQUALS = frozenset("+-*/%&|^")
 _COUNTS = (["+", "+"], ["-", "-"])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Set as AbstractSet
 
-from opbridge.cxx.tokens import Kind, Token
+from opbridge.build.cxx.tokens import Kind, Token
 
 _CLASS_WORDS = frozenset({"class", "struct", "union", "enum"})
 _WITH_ARGUMENTS = frozenset(

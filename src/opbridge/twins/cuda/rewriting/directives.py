@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from opbridge.cxx.tokens import Kind, tokenize
+from opbridge.build.cxx.tokens import Kind, tokenize
 from opbridge.twins.common.rewriting import INCLUDE_LINE
 from opbridge.twins.cuda.refused import CUTLASS, MISSING_CCCL, MISSING_CUTLASS, cccl_part, refused_header, unsupported
 from opbridge.twins.cuda.rewriting.guards import is_plain

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from itertools import pairwise
 
-from opbridge.cxx.tokens import Kind, Token
+from opbridge.build.cxx.tokens import Kind, Token
 from opbridge.twins.cuda.rewriting.guards import CASTS, Guard, closing, declares, end_of_body, is_plain, text_of
 
 _BLOCK = ("blockIdx.x*blockDim.x", "blockDim.x*blockIdx.x")

@@ -14,8 +14,8 @@ from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
-from opbridge.cxx.reader import CLOSERS, PAIRS
-from opbridge.cxx.tokens import Kind, Token
+from opbridge.build.cxx.reader import CLOSERS, PAIRS
+from opbridge.build.cxx.tokens import Kind, Token
 
 _REPEATS = frozenset({"for", "while", "do", "goto"})
 CASTS = frozenset({"int", "unsigned", "long", "short", "size_t", "int32_t", "uint32_t", "int64_t", "uint64_t"})

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from opbridge.cxx.reader import CLOSERS, PAIRS
-from opbridge.cxx.tokens import Kind
+from opbridge.build.cxx.reader import CLOSERS, PAIRS
+from opbridge.build.cxx.tokens import Kind
 from opbridge.twins.cuda.rewriting.source import Source
 
 _KEYWORDS = frozenset({"case", "co_return", "do", "else", "for", "if", "return", "switch", "throw", "while"})

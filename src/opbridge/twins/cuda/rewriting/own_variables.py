@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from opbridge.cxx.reader import CLOSERS, PAIRS
+from opbridge.build.cxx.reader import CLOSERS, PAIRS
 from opbridge.twins.cuda.rewriting.changes import is_name
 from opbridge.twins.cuda.rewriting.statements import NoPhasesError, Statement
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
-from opbridge.cxx.tokens import Kind, Token
+from opbridge.build.cxx.tokens import Kind, Token
 from opbridge.twins.cuda.rewriting.block_variables import BlockVariables, Surroundings
 from opbridge.twins.cuda.rewriting.changes import is_name
 from opbridge.twins.cuda.rewriting.declarations import declared_names

@@ -20,7 +20,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from opbridge.cxx.tokens import Kind, Token
+from opbridge.build.cxx.tokens import Kind, Token
 from opbridge.twins.cuda.rewriting.block_variables import BlockVariables, Surroundings
 from opbridge.twins.cuda.rewriting.harmless import is_harmless
 from opbridge.twins.cuda.rewriting.own_variables import Declaration

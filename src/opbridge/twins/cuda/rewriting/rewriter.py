@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 
-from opbridge.cxx.tokens import Kind
+from opbridge.build.cxx.tokens import Kind
 from opbridge.twins.common.columns import Columns, Piece
 from opbridge.twins.common.host_calls import aot_function
 from opbridge.twins.cuda.own_names import OPERATOR

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
-from opbridge.cxx.reader import CLOSERS, PAIRS
+from opbridge.build.cxx.reader import CLOSERS, PAIRS
 from opbridge.twins.cuda.rewriting.declarations import function_name
 from opbridge.twins.cuda.rewriting.grid_strides import find_grid_stride
 from opbridge.twins.cuda.rewriting.guards import Guard, find_guard

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from opbridge.cxx.reader import CLOSERS, PAIRS, Reader
+from opbridge.build.cxx.reader import CLOSERS, PAIRS, Reader
 from opbridge.twins.cuda.refused import is_of_devices
 from opbridge.twins.cuda.rewriting.guards import Guard
 from opbridge.twins.cuda.rewriting.unit import Namespace, Unit

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from opbridge.cxx.tokens import Kind, Token
+from opbridge.build.cxx.tokens import Kind, Token
 from opbridge.twins.cuda.rewriting.declarations import declared_names, extents, pointer_to_function, specifiers
 from opbridge.twins.cuda.rewriting.source import Source, outside_of_brackets
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from opbridge.cxx.reader import CLOSERS, PAIRS
+from opbridge.build.cxx.reader import CLOSERS, PAIRS
 from opbridge.twins.cuda.refused import compile_error
 from opbridge.twins.cuda.rewriting.assembly import rewrite_assembly
 from opbridge.twins.cuda.rewriting.casts import keep_kernel, strip_cast_to_member, strip_casts

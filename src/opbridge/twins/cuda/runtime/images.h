@@ -1,4 +1,4 @@
-// Libraries that stand for PTX, cubins and fatbins, as toolchains/twin_nvcc/images.py writes them.
+// Libraries that stand for PTX, cubins and fatbins, as twins/cuda/nvcc/images.py writes them.
 #ifndef OPBRIDGE_TWIN_RUNTIME_IMAGES_H
 #define OPBRIDGE_TWIN_RUNTIME_IMAGES_H
 

@@ -1,0 +1,59 @@
+"""Modules by the names that they had before they moved into wings: what programs and pickles say goes on working.
+
+Both names are of one module object.  It is imported when either is first asked for.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+from importlib.machinery import ModuleSpec
+from types import ModuleType
+
+_WINGS = {
+    "base": "errors excerpts floating_point names openings progress tracebacks",
+    "waist": "formulas functions manifest op rules schema",
+    "build": "cache cxx sources toolchains",
+    "models": "conversion scan",
+    "authoring": "compat doctor extensions loading wheel",
+    "verify": "bench check report",
+    "analysis": "port",
+    "cli": "autoload notebook",
+}
+MOVED = {name: f"{wing}.{name}" for wing, names in _WINGS.items() for name in names.split()} | {
+    "costs": "analysis.profile",
+    "cuda_twin": "twins.cuda.torch_device",
+    "judging": "analysis.judge",
+    "npu": "twins.ascend.torch_device",
+}
+"""What followed `opbridge.`, and what follows it now; modules inside of these moved along."""
+
+
+class _Finder:
+    """Stands before Python's own finders, which would import a module of a moved package a second time."""
+
+    @staticmethod
+    def find_spec(name: str, path: Sequence[str] | None, target: ModuleType | None = None) -> ModuleSpec | None:
+        package, _, rest = name.partition(".")
+        first, dot, inner = rest.partition(".")
+        if package != "opbridge" or first not in MOVED:
+            return None
+        loader = _Loader(f"opbridge.{MOVED[first]}{dot}{inner}")
+        return ModuleSpec(name, loader)  # type: ignore[arg-type]  # no subclass: importlib.abc is not imported for it
+
+
+class _Loader:
+    def __init__(self, home: str) -> None:
+        self._home = home
+
+    def create_module(self, spec: ModuleSpec) -> None:
+        return None
+
+    def exec_module(self, module: ModuleType) -> None:
+        """Puts the module itself in the place of the empty one that Python has made for its former name."""
+        sys.modules[module.__name__] = import_module(self._home)
+
+
+def install() -> None:
+    sys.meta_path.insert(0, _Finder)

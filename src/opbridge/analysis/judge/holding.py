@@ -1,0 +1,66 @@
+"""Compare one call of an answer with the reference."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from opbridge.analysis.judge.comparing import Difference, difference, difference_of_gradients, drawn_otherwise
+from opbridge.analysis.judge.failing import of_error
+from opbridge.analysis.judge.jobs import Trial
+from opbridge.analysis.judge.model import AGAIN, GRADIENTS, SHAPE, VALUES, Judgement, Reason, Verdict
+from opbridge.analysis.judge.runs import Run, reason_at
+from opbridge.analysis.judge.values import load
+from opbridge.base.errors import InputError
+
+PARAMETERS, OUTPUTS = "parameters", "outputs"
+"""The checks for parameters drawn differently, and for the kind of outputs, whatever their sizes and numbers."""
+_CLEAR = 0.01
+"""The distance of a wrong constant: float32 may lose all digits of the mean of normalized values."""
+
+
+def held(run: Run, trial: Trial, expected: Path, folder: Path) -> Judgement | None:
+    """Return what is wrong with one call; None if nothing is."""
+    if trial.number in run.failed:
+        return of_error(run.failed[trial.number], trial, ())
+    exact, rounded = load(expected / trial.exact_file), load(expected / trial.rounded_file)
+    try:
+        output, again = load(folder / trial.output_file), load(folder / trial.again_file)
+    except InputError as error:
+        return Judgement(Verdict.BROKEN, (reason_at(trial, OUTPUTS, str(error), "return tensors"),))
+    least = _CLEAR if trial.only_refutes else 0.0
+    if found := difference(output, exact, rounded, least):
+        return Judgement(Verdict.WRONG, (_why(trial, found, expected, folder),))
+    if changed := run.ran[trial.number]["changed"]:
+        message = f"it changes its input {changed[0]}, which the reference leaves as it is"
+        return Judgement(Verdict.WRONG, (reason_at(trial, "inputs", message, "write to memory of its own"),))
+    if found := difference(again, exact, rounded, least):
+        message = f"called again, {found.message}"
+        return Judgement(Verdict.WRONG, (reason_at(trial, AGAIN, message, found.to_do),))
+    if not trial.only_refutes and (found := _of_gradients(trial, expected, folder)):
+        return Judgement(Verdict.WRONG, (reason_at(trial, GRADIENTS, found.message, found.to_do),))
+    return None
+
+
+def _why(trial: Trial, found: Difference, expected: Path, folder: Path) -> Reason:
+    try:
+        own, wanted = (load(place / trial.parameters_file) for place in (folder, expected))
+    except InputError:
+        own = wanted = []
+    if found.is_of_numbers and drawn_otherwise(own, wanted):
+        message = f"{found.message}: its parameters are drawn otherwise than the reference's, from the same seed"
+        return reason_at(
+            trial, PARAMETERS, message, "make them as the reference does, by the same modules in the same order"
+        )
+    check = OUTPUTS if found.is_of_count else VALUES if found.is_of_numbers else SHAPE
+    return reason_at(trial, check, found.message, found.to_do)
+
+
+def _of_gradients(trial: Trial, expected: Path, folder: Path) -> Difference | None:
+    if not (folder / trial.gradients_file).exists():
+        return None
+    try:
+        given = load(folder / trial.gradients_file)
+    except InputError as error:
+        return Difference(str(error), "return tensors")
+    exact, rounded = (load(expected / f"{trial.gradients_file}.{kind}") for kind in ("exact", "rounded"))
+    return difference_of_gradients(given, exact, rounded)

@@ -1,0 +1,110 @@
+"""Define the results of a judgement: a verdict and its reasons. Printing to JSON and parsing are inverse."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass
+from enum import Enum
+from typing import Any
+
+from opbridge.base.errors import InputError
+
+ALL_SHAPES, PUBLISHED_SHAPES, PUBLISHED_NUMBERS = "all shapes", "published shapes", "published numbers"
+SIZES = "sizes"
+"""The check for sizes: those tried cannot decide the answer."""
+SHAPE = "shape"
+"""The check for output shapes."""
+VALUES, AGAIN, GRADIENTS = "values", "second call", "gradients"
+"""The checks for numbers."""
+TIME, ENDLESS = "time", "endless"
+"""The checks for time: the time limit was too short, or a kernel may never end."""
+MACHINE = "machine"
+"""The check for resources that this machine lacks."""
+
+
+class Verdict(Enum):
+    """The result of judging an answer."""
+
+    RIGHT = "right"
+    WRONG = "wrong"
+    BROKEN = "broken"
+    CHEATING = "cheating"
+    UNDECIDED = "undecided"
+
+    @property
+    def exit_code(self) -> int:
+        """The exit code of `opbridge judge`."""
+        return {Verdict.RIGHT: 0, Verdict.UNDECIDED: 3}.get(self, 1)
+
+
+@dataclass(frozen=True)
+class Reason:
+    """What a check found."""
+
+    check: str
+    message: str
+    to_do: str = ""
+    place: str = ""
+    """FILE:LINE, if known."""
+    shape: str = ""
+    """The input sizes that show it."""
+    seed: int | None = None
+
+    def __str__(self) -> str:
+        where = f"{self.place}: " if self.place else ""
+        shown = f"\n  with  {self.shape}, seed {self.seed}" if self.shape else ""
+        return f"{where}{self.message} [{self.check}]{shown}" + (f"\n  to do {self.to_do}" if self.to_do else "")
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """A verdict with its reasons and what it is based on."""
+
+    verdict: Verdict
+    reasons: tuple[Reason, ...] = ()
+    holds_for: str = ALL_SHAPES
+    shapes: tuple[str, ...] = ()
+    """The inputs on which the answer was compared with the reference."""
+    seconds: float = 0.0
+
+    @property
+    def wants_larger_sizes(self) -> bool:
+        """Whether larger sizes could decide the answer."""
+        return self.verdict is Verdict.UNDECIDED and any(reason.check == SIZES for reason in self.reasons)
+
+    @property
+    def wants_smaller_sizes(self) -> bool:
+        """Whether the answer ran out of time or memory, so that smaller sizes could decide it."""
+        is_large = any(reason.check in (TIME, ENDLESS, MACHINE) and reason.shape for reason in self.reasons)
+        return is_large and self.verdict in (Verdict.WRONG, Verdict.UNDECIDED)
+
+    def fields(self) -> dict[str, Any]:
+        """Return the judgement as a dictionary for JSON."""
+        return {**asdict(self), "verdict": self.verdict.value}
+
+    def to_json(self) -> str:
+        """Return the judgement as JSON; `parse` is the inverse."""
+        return json.dumps(self.fields(), indent=2)
+
+    @classmethod
+    def parse(cls, text: str) -> Judgement:
+        """Read the JSON that `to_json` wrote; raise InputError if it is something else."""
+        try:
+            fields = json.loads(text)
+            reasons = tuple(Reason(**reason) for reason in fields.pop("reasons"))
+            verdict, shapes = Verdict(fields.pop("verdict")), tuple(fields.pop("shapes"))
+            return cls(verdict, reasons, shapes=shapes, **fields)
+        except (ValueError, TypeError, KeyError, AttributeError) as error:
+            raise InputError(f"this is no verdict of `opbridge judge --json`: {error}") from None
+
+    def __str__(self) -> str:
+        lines = [str(reason) for reason in self.reasons]
+        return "\n".join((*lines, f"verdict: {self._summary()}"))
+
+    def _summary(self) -> str:
+        if self.verdict is not Verdict.RIGHT:
+            return str(self.verdict.value)
+        if self.holds_for == ALL_SHAPES:
+            return f"right, on {len(self.shapes)} inputs, for {ALL_SHAPES}"
+        failing = next((reason.shape for reason in self.reasons if reason.shape), "")
+        return f"right for the {self.holds_for} only" + (f"; fails at {failing}" if failing else "")

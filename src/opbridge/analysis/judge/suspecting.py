@@ -1,0 +1,59 @@
+"""Detect outputs that are right but were not computed by the kernels of the answer."""
+
+from __future__ import annotations
+
+from collections import Counter
+from itertools import pairwise
+from pathlib import Path
+
+from opbridge.analysis.judge.comparing import difference, same_bits
+from opbridge.analysis.judge.jobs import Trial, telling
+from opbridge.analysis.judge.model import Reason
+from opbridge.analysis.judge.runs import Run, reason_at
+from opbridge.analysis.judge.values import arrays_of, load
+from opbridge.base.errors import InputError
+
+
+def cheating(run: Run, trials: tuple[Trial, ...], expected: Path, folder: Path, good: set[int]) -> Reason | None:
+    """Return why right outputs are not the work of the kernels of the answer; None if there is no suspicion."""
+    for trial in trials:
+        if trial.number not in good or not trial.operators or trial.number not in run.ran:
+            continue
+        operators = run.ran[trial.number]["operators"]
+        if operators and not Counter(trial.operators) - Counter(operators):
+            return reason_at(
+                trial,
+                "operators",
+                f"every operator of the reference ({', '.join(dict.fromkeys(trial.operators))}) is PyTorch's here too: "
+                "no kernel stands for any of them",
+                "compute in a kernel what the reference computes",
+            )
+    first = telling(trials)
+    if first.is_constant:
+        return None  # a constant output can be right without any kernel
+    exact, rounded = load(expected / first.exact_file), load(expected / first.rounded_file)
+    if run.muted and first.number in good:
+        try:
+            muted = load(folder / (first.output_file + ".muted"))
+        except InputError:
+            muted = None
+        if muted is not None and difference(muted, exact, rounded) is None:
+            message = "the output is right also when its kernels do nothing: they are not what computes it"
+            return reason_at(first, "kernels", message, "compute in a kernel what the reference computes")
+    return _remembered(trials, expected, folder, good)
+
+
+def _remembered(trials: tuple[Trial, ...], expected: Path, folder: Path, good: set[int]) -> Reason | None:
+    """Return a reason if an output repeats the output for earlier inputs."""
+    for before, trial in pairwise(trials):
+        if before.number not in good or trial.number in good or before.plan != trial.plan:
+            continue
+        try:
+            one, other = load(folder / before.output_file), load(folder / trial.output_file)
+        except InputError:
+            continue
+        differs = not same_bits(load(expected / before.rounded_file), load(expected / trial.rounded_file))
+        if arrays_of(one) and same_bits(one, other) and differs:
+            message = "it returns what it returned for other inputs of these sizes"
+            return reason_at(trial, "cache", message, "compute each output from its inputs")
+    return None

@@ -1,0 +1,34 @@
+"""Build on import the simulated NPU and the headers that answer bindings need, unless they are in the cache.
+
+This also imports the stand-in for torch_npu.
+"""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from pathlib import Path
+
+from opbridge.twins.ascend.torch_device.operator_projects import binding, launching
+from opbridge.twins.ascend.torch_device.standing_in import PACKAGE, folder
+
+sys.path.insert(0, str(folder()))
+__import__(PACKAGE)
+
+_BINDING = """
+#include <torch/extension.h>
+#include "pytorch_npu_helper.hpp"
+
+at::Tensor warm(const at::Tensor& x) {
+  EXEC_NPU_CMD(aclnnWarm, x, x);
+  return x;
+}
+PYBIND11_MODULE(TORCH_EXTENSION_NAME, m) { m.def("warm", &warm); }
+"""
+
+with tempfile.TemporaryDirectory() as place:
+    source = Path(place, "warm.cpp")
+    source.write_text(_BINDING, encoding="utf-8")
+    binding("opbridge_warm_npu", [source])
+    # The same headers, as they are compiled together with kernels.
+    launching("opbridge_warm_launches", [source], [])

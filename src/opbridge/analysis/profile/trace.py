@@ -1,0 +1,62 @@
+"""Export a profile as a trace for Perfetto and chrome://tracing: one bar per kernel, of its predicted length.
+
+For Ascend C, a block of each kernel is a process whose threads are the pipes, with one bar per instruction.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from opbridge.analysis.profile.ascend.model import KernelTimeline
+from opbridge.analysis.profile.ascend.recorded import PIPES
+from opbridge.analysis.profile.model import KernelCost, Profile
+
+_MICRO = 1e6
+_KERNELS, _BOUNDS = 1, 2
+
+
+def trace(profile: Profile) -> dict[str, Any]:
+    """Return the trace in Chrome's event format: kernels one after another, and below each its bounds."""
+    events: list[dict[str, Any]] = [
+        _named("process_name", 0, f"{profile.chip.title}, predicted"),
+        _named("thread_name", _KERNELS, "kernels"),
+    ]
+    rows: dict[str, int] = {}
+    now = 0.0
+    for kernel in profile.kernels:
+        events.append(_bar(kernel.name, _KERNELS, now, kernel.seconds, _facts(kernel)))
+        for bound in kernel.bounds:
+            row = rows.setdefault(bound.name, _BOUNDS + len(rows))
+            events.append(_bar(bound.name, row, now, bound.seconds, {}))
+        now += kernel.seconds
+    events += [_named("thread_name", row, f"bound by {name}") for name, row in rows.items()]
+    for process, timeline in enumerate(profile.timelines, 1):
+        events += _of_block(timeline, process)
+    return {"traceEvents": events, "displayTimeUnit": "ns"}
+
+
+def _of_block(kernel: KernelTimeline, process: int) -> Iterator[dict[str, Any]]:
+    rows = {pipe: row for row, pipe in enumerate(PIPES)}
+    yield _named("process_name", 0, f"{kernel.name}, a block", process)
+    for pipe in kernel.core.pipes:
+        yield _named("thread_name", rows[pipe], pipe, process)
+    for bar in kernel.core.bars:
+        facts = {"place": bar.site.place, "bytes": bar.bytes, "cycles": bar.end - bar.begin}
+        waits = {"waited_cycles": bar.waited, "for": bar.awaited} if bar.awaited else {}
+        begin, length = bar.begin / kernel.hertz, (bar.end - bar.begin) / kernel.hertz
+        yield _bar(bar.site.name, rows[bar.site.pipe], begin, length, facts | waits, process)
+
+
+def _facts(kernel: KernelCost) -> dict[str, Any]:
+    found = kernel.fields()
+    return {name: found[name] for name in found if name not in ("lines", "name")}
+
+
+def _bar(name: str, row: int, begin: float, seconds: float, facts: dict[str, Any], process: int = 0) -> dict[str, Any]:
+    times = {"ts": begin * _MICRO, "dur": seconds * _MICRO}
+    return {"name": name, "ph": "X", "pid": process, "tid": row, **times, "args": facts}
+
+
+def _named(what: str, row: int, name: str, process: int = 0) -> dict[str, Any]:
+    return {"name": what, "ph": "M", "pid": process, "tid": row, "args": {"name": name}}

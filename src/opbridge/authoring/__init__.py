@@ -1,0 +1,1 @@
+"""How operators come into a program and leave for other programs."""

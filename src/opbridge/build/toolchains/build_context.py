@@ -1,0 +1,31 @@
+"""The objects that one build uses from its first command to its last."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from opbridge.base.progress import detail
+from opbridge.build.cache import Cache
+from opbridge.build.toolchains.model import Command, Toolchain
+from opbridge.build.toolchains.process import Compilers, Outcome
+
+
+@dataclass(frozen=True)
+class BuildContext:
+    """The toolchain, cache, progress callback and compiler processes of one build."""
+
+    toolchain: Toolchain
+    cache: Cache
+    progress: Callable[[str], None]
+    compilers: Compilers
+
+    def run(self, command: Command, folder: Path, scratch: Path) -> Outcome:
+        """Run a command in `folder` and report it as progress when it starts."""
+        return self.compilers.run(command, folder, scratch, lambda: self.tell(command.about))
+
+    def tell(self, text: str) -> None:
+        """Say what the build is at to whoever asked for it, and to a user at a terminal."""
+        detail(text)
+        self.progress(text)

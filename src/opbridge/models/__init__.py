@@ -1,0 +1,1 @@
+"""Whole networks of PyTorch: what they run, and their source in another framework."""

@@ -1,0 +1,66 @@
+"""MindSpore for a trial: its tensors and its gradients."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import mindspore
+import torch
+
+from opbridge.models.scan.names import candidates, find
+
+VERSION = mindspore.__version__
+TENSOR = mindspore.Tensor
+ROOT = mindspore
+
+
+def prepare() -> None:
+    """Make launches block, so that an error does not surface in the next attempt."""
+    mindspore.runtime.launch_blocking()
+
+
+def device() -> str:
+    """Return the device target of the trial, for which the verdicts hold."""
+    target: str = mindspore.get_context("device_target")
+    return target
+
+
+def called(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Call the function directly."""
+    return function(*args, **kwargs)
+
+
+def leaf(value: Any) -> Any:
+    """Return a PyTorch tensor or element type as that of MindSpore, and other values unchanged."""
+    if isinstance(value, torch.Tensor):
+        detached = value.detach().contiguous()
+        if value.dtype is torch.bfloat16:
+            return mindspore.Tensor(detached.float().numpy()).astype(mindspore.bfloat16)
+        return mindspore.Tensor(detached.numpy())
+    if isinstance(value, torch.dtype):
+        name = str(value).removeprefix("torch.")
+        return getattr(mindspore, "bool_" if name == "bool" else name)
+    return value
+
+
+def dtype_of(tensor: Any) -> str:
+    """Return the element type by its PyTorch name."""
+    return str(tensor.dtype).lower()
+
+
+def numbers_of(tensor: Any) -> Any:
+    """Return a tensor as a NumPy array; bfloat16 is widened to float32."""
+    widened = tensor.astype(mindspore.float32) if tensor.dtype == mindspore.bfloat16 else tensor
+    return widened.asnumpy()
+
+
+def gradients(total: Callable[..., Any], tensors: Sequence[Any]) -> Sequence[Any]:
+    """Return the gradients of a function by all its tensors."""
+    found = mindspore.grad(total, tuple(range(len(tensors))))(*tensors)
+    return found if isinstance(found, tuple) else (found,)
+
+
+def places(operator: str) -> tuple[str, ...]:
+    """Return the paths at which MindSpore has something of an operator's name, untried."""
+    return tuple(path for path in candidates(operator) if find(mindspore, path) is not None)

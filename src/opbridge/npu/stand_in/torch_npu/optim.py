@@ -1,5 +1,0 @@
-"""The stand-in for the torch_npu module of this name."""
-
-from opbridge.npu.optimizers import NpuFusedAdadelta, NpuFusedAdam, NpuFusedAdamW, NpuFusedRMSprop, NpuFusedSGD
-
-__all__ = ["NpuFusedAdadelta", "NpuFusedAdam", "NpuFusedAdamW", "NpuFusedRMSprop", "NpuFusedSGD"]

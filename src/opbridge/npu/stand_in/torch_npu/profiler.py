@@ -1,4 +1,0 @@
-"""The stand-in for the torch_npu module of this name."""
-
-from opbridge.npu.profiling import *  # noqa: F403 - its names are listed there
-from opbridge.npu.profiling import __all__ as __all__

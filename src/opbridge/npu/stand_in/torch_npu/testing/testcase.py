@@ -1,5 +1,0 @@
-"""The stand-in for the torch_npu module of this name."""
-
-from opbridge.npu.testing import TestCase, run_tests
-
-__all__ = ["TestCase", "run_tests"]

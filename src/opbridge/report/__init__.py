@@ -1,9 +1,0 @@
-"""Show the results of checks and benchmarks of a library as one HTML file: `opbridge report`."""
-
-from __future__ import annotations
-
-from opbridge.report.document import MOST_BYTES
-from opbridge.report.model import Contents, ReportedKernel, ReportedOperator, operators_of
-from opbridge.report.page import page
-
-__all__ = ["MOST_BYTES", "Contents", "ReportedKernel", "ReportedOperator", "operators_of", "page"]

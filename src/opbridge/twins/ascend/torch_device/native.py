@@ -1,0 +1,17 @@
+"""The C++ part of the simulated devices, which builds on the memory of the Ascend C twin."""
+
+from __future__ import annotations
+
+from functools import cache
+from types import ModuleType
+
+from opbridge.twins.ascend.toolchain import runtime
+from opbridge.twins.common.torch_device import simulated
+
+DEVICE = simulated.NPU
+
+
+@cache
+def load() -> ModuleType:
+    """Build and load the C++ module on first use."""
+    return DEVICE.load(runtime)

@@ -1,0 +1,1 @@
+"""A device that is simulated for PyTorch: what those of all twins share."""

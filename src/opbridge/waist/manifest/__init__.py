@@ -1,0 +1,35 @@
+"""The `ops.yaml` manifest: the declarations of a library of operators."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from opbridge.waist.manifest.fields import json_schema
+    from opbridge.waist.manifest.kernels import DEVICES, KernelRef
+    from opbridge.waist.manifest.model import Manifest, ManifestErrors, OpSpec
+    from opbridge.waist.manifest.samples import Sample, TensorSample
+
+__all__ = ["DEVICES", "KernelRef", "Manifest", "ManifestErrors", "OpSpec", "Sample", "TensorSample", "json_schema"]
+
+_HOMES = {
+    "json_schema": "fields",
+    "DEVICES": "kernels",
+    "KernelRef": "kernels",
+    "Manifest": "model",
+    "ManifestErrors": "model",
+    "OpSpec": "model",
+    "Sample": "samples",
+    "TensorSample": "samples",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Import a name on first use: a library loaded from the cache does not need the manifest reader."""
+    if name not in _HOMES:
+        raise AttributeError(f"module 'opbridge.waist.manifest' has no attribute '{name}'")
+    import importlib
+
+    value = getattr(importlib.import_module(f"opbridge.waist.manifest.{_HOMES[name]}"), name)
+    globals()[name] = value
+    return value

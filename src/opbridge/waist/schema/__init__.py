@@ -1,0 +1,33 @@
+"""A model of PyTorch's function schemas; parsing and printing are inverse."""
+
+from __future__ import annotations
+
+from opbridge.waist.schema.model import Schema
+from opbridge.waist.schema.parts import (
+    RESERVED_WORDS,
+    Alias,
+    Argument,
+    BaseType,
+    Default,
+    EnumName,
+    ListType,
+    OptionalType,
+    Return,
+    Type,
+    shares_storage,
+)
+
+__all__ = [
+    "RESERVED_WORDS",
+    "Alias",
+    "Argument",
+    "BaseType",
+    "Default",
+    "EnumName",
+    "ListType",
+    "OptionalType",
+    "Return",
+    "Schema",
+    "Type",
+    "shares_storage",
+]

@@ -1,1 +1,0 @@
-"""Build wheels of kernels for `opbridge wheel`; an installed wheel imports `opbridge.wheel.installed`."""

@@ -1,0 +1,46 @@
+"""What is read of a source of Ascend C: its kernels, whatever stands around them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from opbridge.build.cxx.ascend_kernels import AscendSource, KernelParameter, read_kernels
+
+SOURCE = """
+// __global__ void in_a_comment(GM_ADDR x) {}
+extern "C" __global__ __aicore__ void add(GM_ADDR x, __gm__ float* y, int32_t n) {
+  KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_AIV_ONLY);
+}
+__global__ void declared(GM_ADDR x);
+__global__ __attribute__((noinline)) void with_attributes(GM_ADDR x) {}
+namespace inner { __global__ void hidden(GM_ADDR x) {} }
+template <class T> __global__ void general(GM_ADDR x) {}
+"""
+
+
+def test_kernels_that_can_be_called_by_name_are_told_with_what_they_take() -> None:
+    source = AscendSource(SOURCE, "k.cpp")
+    assert [kernel.name for kernel in source.kernels] == ["add", "with_attributes"]
+    add, other = source.kernels
+    assert add.parameters == (
+        KernelParameter("GM_ADDR", "x"),
+        KernelParameter("__gm__ float *", "y"),
+        KernelParameter("int32_t", "n"),
+    )
+    assert [parameter.is_address for parameter in add.parameters] == [True, True, False]
+    assert (add.task_type, other.task_type) == ("KERNEL_TYPE_AIV_ONLY", None)
+
+
+def test_whatever_is_marked_as_a_kernel_is_none_that_a_host_calls() -> None:
+    source = AscendSource(SOURCE, "k.cpp")
+    assert source.global_functions == {"add", "declared", "with_attributes", "hidden", "general"}
+
+
+@pytest.mark.parametrize("text", ["int f() { return 1; }", None])
+def test_a_file_without_kernels_is_not_read_further(tmp_path: Path, text: str | None) -> None:
+    path = tmp_path / "f.cpp"
+    if text is not None:
+        path.write_text(text)
+    assert read_kernels(path) is None
