@@ -136,7 +136,7 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
 
 
 def _say_where_programs_find_them() -> None:
-    """A traceback and a pickle name the module that programs import errors from."""
+    """Name the module that programs import errors from in tracebacks and pickles."""
     for item in [*globals().values()]:
         if isinstance(item, type) and issubclass(item, OpbridgeError):
             item.__module__ = "opbridge.errors"
