@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import json
+import re
 from collections.abc import Container, Iterator
 from fnmatch import fnmatch
 from graphlib import CycleError, TopologicalSorter
@@ -38,16 +39,8 @@ AT_THE_TOP = {"_version": "base", "_moved_names": "base", "_core": "native", "__
 """Modules beside the wings, and the wing that each stands with."""
 
 STILL_UP = {
-    ("build.sources.store", "twins.ascend.toolchain"),
-    ("build.sources.store", "twins.cuda.toolchain"),
-    ("build.toolchains.editors", "twins.ascend.compiling"),
-    ("build.toolchains.editors", "twins.common.toolchain"),
-    ("build.toolchains.editors", "twins.cuda.compiling"),
-    ("build.toolchains.torch_sources", "twins.cuda.for_torch"),
     ("twins.ascend.torch_device.operator_projects", "authoring.extensions"),
     ("twins.ascend.torch_device.operator_projects", "authoring.extensions.importing"),
-    ("twins.common.torch_device.simulated", "twins.ascend"),
-    ("twins.common.torch_device.simulated", "twins.cuda"),
     ("twins.cuda.torch_device.building", "authoring.compat.cpp_extension"),
     ("twins.cuda.torch_device.building", "authoring.compat.taking_over"),
     ("verify.bench", "analysis.profile.chips"),
@@ -207,3 +200,33 @@ def test_every_error_derives_from_one() -> None:
     classes = [value for _, value in inspect.getmembers(errors, inspect.isclass) if issubclass(value, BaseException)]
     assert classes
     assert all(issubclass(value, errors.OpbridgeError) for value in classes)
+
+
+WITHOUT_THE_CUDA_TWIN = """
+import importlib, sys
+
+class Refusing:
+    @staticmethod
+    def find_spec(name, path=None, target=None):
+        if f"{name}.".startswith("opbridge.twins.cuda."):
+            raise ModuleNotFoundError(f"there is no {name}")
+
+sys.meta_path.insert(0, Refusing())
+for name in sys.argv[1:]:
+    importlib.import_module(name)
+import numpy, opbridge
+from opbridge.build.toolchains import toolchain_for
+assert opbridge.formula("alone::f(Tensor x) -> Tensor", "2 * x")(numpy.ones(2)).tolist() == [2, 2]
+print(*toolchain_for("ascend-twin").companions())
+"""
+JUDGES_CUDA = re.compile(r"analysis\.judge\b|cli\.judging_many$|verify\.report\.judge")
+"""Modules that need the CUDA twin: most answers that are judged are CUDA."""
+NOT_IMPORTED = re.compile(r"twins\.cuda\b|(torch_device|paddle|nnx_module|__main__|at_start|templates)\b")
+"""Modules of the twin itself, those that start devices, and those of packages that are not installed here."""
+
+
+@pytest.mark.real_process
+def test_all_but_the_judge_works_without_the_cuda_twin() -> None:
+    names = [name for name in NAMED if not JUDGES_CUDA.search(name) and not NOT_IMPORTED.search(name)]
+    (runtime,) = succeed(WITHOUT_THE_CUDA_TWIN, *names).split()
+    assert "ascend" in runtime

@@ -27,10 +27,11 @@ def ship(folder: Path) -> None:
 
 def _ship_for_torch(install: TorchInstall, folder: Path) -> None:
     from opbridge.frameworks.torch import native
-    from opbridge.twins.common.torch_device import simulated
+    from opbridge.twins.ascend.device_for_torch import DEVICE as NPU
+    from opbridge.twins.cuda.device_for_torch import DEVICE as CUDA
 
     shutil.copy(native.build_adapter(install), folder / native.prebuilt_name(install, native.current_suffix()))
-    for device in (simulated.NPU, simulated.CUDA):
+    for device in (NPU, CUDA):
         content = build(device.request()).path.read_bytes()
         # PyTorch is in the process before it; where it lay on this machine is nowhere to look for libraries.
         lib = str(install.lib).encode()

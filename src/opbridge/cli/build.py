@@ -15,7 +15,7 @@ from opbridge.build.cache import Cache
 from opbridge.build.cache.filesystem import copy_atomically
 from opbridge.build.cache.shared import SigningKey
 from opbridge.build.sources.standalone import for_mindspore, kernels_of_operators
-from opbridge.build.sources.store import companions, language_of, source_request, with_files, with_twinned
+from opbridge.build.sources.store import language_of, source_request, with_files, with_twinned
 from opbridge.build.sources.tvm_ffi_export import with_functions
 from opbridge.build.toolchains import BuildRequest, BuiltLibrary, build_many, toolchain_for
 from opbridge.build.toolchains.nvcc import has_gpu
@@ -100,8 +100,8 @@ def _build(options: argparse.Namespace) -> dict[str, Path]:
     if options.publish:
         from opbridge.cli.publishing import publish
 
-        beside = [path for device in {file.device for file in to_build} for path in companions(device)]
-        print(publish([*(library.path for library in built), *beside], options.publish, cache, key))
+        beside = {path for file in to_build for path in _companions(file)}
+        print(publish([*(library.path for library in built), *sorted(beside)], options.publish, cache, key))
     where = f" in {options.output}" if options.output else ""
     print(green(f"{len(ready)} of {len(files)} kernel files ready{where}, {time.perf_counter() - started:.2f} s"))
     return {f"{file.device} {file.name}": library.path for file, library in libraries.items()}
@@ -166,8 +166,13 @@ def _requests(
 def _copy(files: Sequence[KernelFile], libraries: Mapping[KernelFile, BuiltLibrary], folder: Path) -> None:
     for file in files:
         copy_atomically(libraries[file].path if file in libraries else file.path, folder / file.library)
-        for companion in () if file.is_built else companions(file.device):
+        for companion in _companions(file):
             copy_atomically(companion, folder / file.library.parent / companion.name)
+
+
+def _companions(file: KernelFile) -> tuple[Path, ...]:
+    """Return the libraries that a file's library needs next to it, if opbridge builds it."""
+    return () if file.is_built else toolchain_for(language_of(file.device)).companions()
 
 
 def _tell_editors(file: Path) -> int:

@@ -16,8 +16,8 @@ from opbridge.build.cxx.ascend_kernels import read_kernels
 from opbridge.build.sources.ascend.use import ASCEND_C
 from opbridge.build.sources.onnxruntime_export import operator_name, request_for
 from opbridge.build.sources.standalone import for_mindspore, kernels_of_source
-from opbridge.build.sources.store import companions, defines_for, language_of
-from opbridge.build.toolchains import BuildRequest, build
+from opbridge.build.sources.store import language_of
+from opbridge.build.toolchains import BuildRequest, build, toolchain_for
 from opbridge.cli.terminal import bold, size
 from opbridge.waist.manifest import DEVICES, Manifest
 
@@ -51,12 +51,13 @@ def run(options: argparse.Namespace) -> int:
     device = options.device or ("cuda" if source.suffix == ".cu" else "cpu")
     if library.suffix != ".so":
         raise InputError(f"expected the name of a library to write, such as {source.stem}_{device}.so")
+    toolchain = toolchain_for(language := language_of(device))
     request = BuildRequest(
         (source,),
         library.name,
-        defines=(("OPBRIDGE_STANDALONE", ""), *defines_for(device)),
+        defines=(("OPBRIDGE_STANDALONE", ""), *toolchain.macros()),
         portable=True,
-        language=language_of(device),
+        language=language,
     )
     cache = Cache()
     built = build(for_mindspore(request, kernels_of_source(source), cache), cache)
@@ -67,7 +68,7 @@ def run(options: argparse.Namespace) -> int:
             hint = "add a function on kernel.h, or with the plain C call, that starts the kernel"
         raise InputError(f"{source} compiles, but exports no kernel", hint=hint)
     copy_atomically(built.path, library)
-    for companion in companions(device):
+    for companion in toolchain.companions():
         copy_atomically(companion, library.parent / companion.name)
     print(f"{library}  {size(library.stat().st_size)}")
     for name, signature in kernels.items():

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from opbridge.base.errors import CallError
-from opbridge.build.sources.store import LANGUAGES, SIMULATED, defines_for
-from opbridge.build.toolchains import BuildRequest
+from opbridge.build.sources.store import LANGUAGES, SIMULATED
+from opbridge.build.toolchains import BuildRequest, toolchain_for
 from opbridge.build.toolchains.host import suffixes as host_suffixes
 from opbridge.build.toolchains.torch_sources import EXTENSION_NAME
 from opbridge.waist.manifest.kernels import TWINS
@@ -47,7 +47,7 @@ def request_for(
         # Imported here because other builds would wait for it in vain.
         from opbridge.twins.cuda.for_torch import DEVICE, host_flags
 
-        checks, cuda_flags = defines_for(device), host_flags(cuda_flags)
+        checks, cuda_flags = toolchain_for(LANGUAGES[device]).macros(), host_flags(cuda_flags)
         link_flags = _with_libraries(sources, tuple(link_flags))
         if of_cuda_tensors:
             checks = (*checks, (DEVICE, "1"))

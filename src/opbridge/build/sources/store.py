@@ -15,6 +15,7 @@ from opbridge.build.sources import elf
 from opbridge.build.sources.ascend.use import ASCEND_C, AscendUses, Use
 from opbridge.build.toolchains import BuildRequest, BuiltLibrary, build, build_many
 from opbridge.build.toolchains.model import PROFILE
+from opbridge.build.toolchains.table import toolchain_for
 from opbridge.waist.manifest.kernels import TWINS, KernelRef
 
 if TYPE_CHECKING:
@@ -293,7 +294,7 @@ def source_request(
     request = BuildRequest(
         (root / path,),
         f"{Path(path).stem}.so",
-        defines=defines_for(device),
+        defines=toolchain_for(language).macros(),
         language=language,
         portable=portable,
         root=root,
@@ -303,25 +304,3 @@ def source_request(
     from opbridge.build.sources.ascend.host_code import with_hosts  # large libraries of other kernels do not need it
 
     return with_hosts(request, uses)
-
-
-def defines_for(device: str) -> tuple[tuple[str, str], ...]:
-    """Return the macros of a device: the CUDA twin compiles checks in unless disabled; Ascend's ask at run time."""
-    if device != "cuda-twin":
-        return ()
-    from opbridge.twins.cuda.toolchain import CHECKS
-
-    if os.environ.get(PROFILE):
-        return ((CHECKS, "1"), (PROFILE, "1"))
-    return () if os.environ.get(CHECKS) == "0" else ((CHECKS, "1"),)
-
-
-def companions(device: str) -> tuple[Path, ...]:
-    """Return the libraries that a library of this device's kernels needs next to it."""
-    if device not in TWINS:
-        return ()
-    if device == "cuda-twin":
-        from opbridge.twins.cuda.toolchain import runtime
-    else:
-        from opbridge.twins.ascend.toolchain import runtime
-    return (runtime(),)

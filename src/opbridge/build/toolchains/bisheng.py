@@ -18,6 +18,8 @@ from opbridge.build.toolchains.identity import compiler, environment
 from opbridge.build.toolchains.model import BuildRequest, Command, Commands
 
 name = "Ascend C"
+macros, companions = host.macros, host.companions
+sources_for_torch, as_edited = host.sources_for_torch, host.as_edited
 suffixes = (".asc", *host.suffixes)
 
 SOC = "OPBRIDGE_ASCEND_SOC"

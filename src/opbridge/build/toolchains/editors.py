@@ -14,21 +14,11 @@ from pathlib import Path
 from opbridge.base.errors import InputError
 from opbridge.build.toolchains.builder import absolute
 from opbridge.build.toolchains.host import files_of
-from opbridge.build.toolchains.model import BuildRequest, Command
+from opbridge.build.toolchains.model import BuildRequest
 from opbridge.build.toolchains.table import toolchain_for
 from opbridge.build.toolchains.torch_sources import with_torch
-from opbridge.twins.ascend.compiling import PRELUDE as ASCEND_PRELUDE
-from opbridge.twins.common.toolchain import compiler_words
-from opbridge.twins.cuda.compiling import PRELUDE as CUDA_PRELUDE
 
 NAME = "compile_commands.json"
-
-_BEFORE_THE_SOURCE = {
-    # A shared variable is rewritten to other C++ before the compiler sees it.
-    "cuda-twin": ("-D__shared__=static", "-include", CUDA_PRELUDE),
-    "ascend-twin": ("-include", ASCEND_PRELUDE),
-}
-"""The flags before the source, by language of the twin."""
 
 _WRITTEN_WORDS = len(files_of(Path(), "")) - 2
 _UNKNOWN = "-Wno-unknown-warning-option"
@@ -66,15 +56,13 @@ def _entries(request: BuildRequest) -> Iterable[Entry]:
     request = with_torch(absolute(replace(request, defines=())))
     commands = toolchain_for(request.language).commands(request, request.project)
     for source, command in zip(request.sources, commands.compiles, strict=True):
-        words = _as_written(request.language, source, command)
+        words = _compile_only(toolchain_for(request.language).as_edited(source, command))
         yield {"directory": str(request.project), "file": str(source), "arguments": words}
 
 
-def _as_written(language: str, source: Path, command: Command) -> list[str]:
-    """Return the command for the source as the user wrote it, without the flags that write output files."""
-    if language in _BEFORE_THE_SOURCE:
-        words = (*compiler_words(command), "-x", "c++", *_BEFORE_THE_SOURCE[language], "-c", str(source))
-    else:
-        words = command.argv
+def _compile_only(words: tuple[str, ...]) -> list[str]:
+    """Return the command without the flags that write output files."""
+    if "-o" not in words:
+        return [*words, _UNKNOWN]
     written = words.index("-o")
     return [*words[:written], *words[written + _WRITTEN_WORDS :], _UNKNOWN]

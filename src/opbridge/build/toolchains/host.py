@@ -15,6 +15,7 @@ from __future__ import annotations
 import os
 import shlex
 import shutil
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -164,6 +165,26 @@ def precompile(request: BuildRequest, header: Path, target: Path) -> Command | N
     argv = (*argv, "--param", "ggc-min-heapsize=1000000")
     files = ("-x", "c++-header", str(header), "-o", f"{target}.gch", "-MD", "-MF", f"{target}.d")
     return Command((*argv, *files), f"precompiling {target.name}")
+
+
+def macros() -> tuple[tuple[str, str], ...]:
+    """Return no macros: kernels are compiled as they are."""
+    return ()
+
+
+def companions() -> tuple[Path, ...]:
+    """Return no libraries: a library of kernels stands alone."""
+    return ()
+
+
+def sources_for_torch(texts: Sequence[str]) -> tuple[Path, ...]:
+    """Return no sources: the installed PyTorch is the one that kernels are for."""
+    return ()
+
+
+def as_edited(source: Path, command: Command) -> tuple[str, ...]:
+    """Return the compile command, which names the source as the user wrote it."""
+    return command.argv
 
 
 def _that_precompiling_needs(flags: tuple[str, ...]) -> tuple[str, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
@@ -183,6 +184,18 @@ class Toolchain(Protocol):
 
         The result is None if this compiler cannot precompile headers.
         """
+
+    def macros(self) -> tuple[tuple[str, str], ...]:
+        """Return the macros that the environment asks for in every kernel."""
+
+    def companions(self) -> tuple[Path, ...]:
+        """Return the libraries that a library of kernels needs next to it."""
+
+    def sources_for_torch(self, texts: Sequence[str]) -> tuple[Path, ...]:
+        """Return the sources that define what these texts call and the installed PyTorch lacks."""
+
+    def as_edited(self, source: Path, command: Command) -> tuple[str, ...]:
+        """Return the words of a compile command for the source as the user wrote it."""
 
 
 @dataclass(frozen=True)

@@ -24,6 +24,8 @@ from opbridge.build.toolchains.identity import compiler, environment
 from opbridge.build.toolchains.model import BuildRequest, Command, Commands
 
 name = "CUDA"
+macros, companions = host.macros, host.companions
+sources_for_torch, as_edited = host.sources_for_torch, host.as_edited
 suffixes = (".cu", *host.suffixes)
 """C++ sources of the same library also go through nvcc, which passes them to the host compiler."""
 

@@ -16,10 +16,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from opbridge.build.toolchains.model import COMPATIBLE, INCLUDE, BuildRequest, InstalledLibrary, SlimHeaders
+from opbridge.build.toolchains.table import toolchain_for
 from opbridge.build.toolchains.torch_beginnings import INCLUDE_LINE, macros_before
 from opbridge.build.toolchains.torch_install import TorchInstall
 from opbridge.build.toolchains.torch_signatures import says_only_types
-from opbridge.twins.cuda import for_torch
 
 EXTENSION_NAME = "TORCH_EXTENSION_NAME"
 """The macro that names the Python module; a request that defines it always builds for PyTorch."""
@@ -29,13 +29,6 @@ _TORCH_HEADER = re.compile(r"(torch|ATen|c10)/")
 _STABLE_HEADER = re.compile(r"torch/csrc/stable/")
 _UNSTABLE_HEADER = re.compile(r"(ATen|c10)/|torch/(?!csrc/|headeronly/)")
 _STABLE_FLAG = re.compile(r"-DTORCH_(TARGET_VERSION|STABLE_ONLY)\b")
-_SHIMS = {
-    "stable_shim.cpp": re.compile(
-        r"\baoti_torch_get_current_cuda_stream\b|\btorch_(set_current_cuda_stream|get_cuda_stream_from|cuda_stream_sync)"
-    ),
-    "stable_shim_blas.cpp": re.compile(r"\btorch_get_current_cuda_blas_handle\b"),
-}
-"""The functions of the stable ABI that only a GPU build of PyTorch has, by the twin source that defines them."""
 _COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
 _PYTHON = re.compile(r"pybind11|PYBIND11|\bpy\s*::|\bPy(?!Torch)[A-Z_]|\bTHP[A-Z]")
 _BINDINGS = re.compile(r"pybind11|PYBIND11|\bpy\s*::|\bTHP[A-Z]|\btorch\s*::\s*(autograd|wrap_pybind_function)\b")
@@ -84,7 +77,7 @@ def with_torch(request: BuildRequest) -> BuildRequest:
     if not bindings or request.language != "cuda-twin" or len(bindings) == len(request.sources):
         bindings = ()
     library = _library(request, install, texts, flags, bindings)
-    shims = tuple(_shims(texts)) if request.language == "cuda-twin" else ()
+    shims = toolchain_for(request.language).sources_for_torch([text.text for text in texts])
     python = ((EXTENSION_NAME, Path(request.output).stem),) if uses_python and not is_extension else ()
     return replace(
         request,
@@ -130,12 +123,6 @@ def _optimization(texts: list[_Text]) -> tuple[str, ...]:
     Those run no faster when optimized, and optimization takes half of their compile time.
     """
     return () if any(_LOOP.search(text.text) for text in texts) else ("-O1",)
-
-
-def _shims(texts: list[_Text]) -> Iterator[Path]:
-    for name, calls in _SHIMS.items():
-        if any(calls.search(text.text) for text in texts):
-            yield for_torch.INCLUDE / name
 
 
 def _stability(request: BuildRequest, texts: list[_Text]) -> Iterator[tuple[Path, tuple[str, ...]]]:

@@ -14,6 +14,7 @@ from opbridge.build.cache import Cache
 from opbridge.build.toolchains import host
 from opbridge.build.toolchains.model import INCLUDE, BuildRequest, Command, Commands
 from opbridge.twins import ascend
+from opbridge.twins.ascend.compiling import PRELUDE
 from opbridge.twins.common import shipped
 from opbridge.twins.common import toolchain as rewriting
 
@@ -44,6 +45,19 @@ def commands(request: BuildRequest, folder: Path) -> Commands:
 def precompile(request: BuildRequest, header: Path, target: Path) -> Command | None:
     """Return the host compiler's command to precompile `header` with the twin flags."""
     return host.precompile(replace(request, flags=(*_flags(), *request.flags)), header, target)
+
+
+macros, sources_for_torch = host.macros, host.sources_for_torch
+
+
+def companions() -> tuple[Path, ...]:
+    """Return the simulator that kernels are linked with."""
+    return (runtime(),)
+
+
+def as_edited(source: Path, command: Command) -> tuple[str, ...]:
+    """Return the compiler's own command for the source, with the header that comes before it."""
+    return rewriting.as_edited(source, command, "-include", PRELUDE)
 
 
 def _flags() -> tuple[str, ...]:

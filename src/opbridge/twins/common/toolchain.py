@@ -65,6 +65,14 @@ def compiler_words(command: Command) -> tuple[str, ...]:
     return command.argv[command.argv.index("--") + 1 :]
 
 
+def as_edited(source: Path, command: Command, *before: str) -> tuple[str, ...]:
+    """Return the compiler's own command for the source, with the options before it.
+
+    With a twin's headers, a source is valid C++ but for a `<<<...>>>` launch.
+    """
+    return (*compiler_words(command), "-x", "c++", *before, "-c", str(source))
+
+
 def named(library: str) -> tuple[str, ...]:
     """Return link flags that name the library and version its symbols.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from opbridge.twins.cuda import cccl
@@ -31,6 +31,14 @@ _FUNCTIONS = (
     "14const_data_ptrIK%sEEPKT_v",
 )
 
+_SHIMS = {
+    "stable_shim.cpp": re.compile(
+        r"\baoti_torch_get_current_cuda_stream\b|\btorch_(set_current_cuda_stream|get_cuda_stream_from|cuda_stream_sync)"
+    ),
+    "stable_shim_blas.cpp": re.compile(r"\btorch_get_current_cuda_blas_handle\b"),
+}
+"""The functions of the stable ABI that only a GPU build of PyTorch has, by the source that defines them here."""
+
 _FOR_HOST = ("-Xcompiler", "--compiler-options")
 _LINKED = frozenset({"-dc", "--device-c", "-rdc=true", "--relocatable-device-code=true"})
 _SHARED = re.compile(r"-([DUI]|O[0-3]$|std=|g$|w$)")
@@ -55,6 +63,13 @@ def write(headers: Path, folder: Path) -> None:
         copy.parent.mkdir(parents=True, exist_ok=True)
         code = f'#line 1 "{file}"\n{rewrite(text, str(file), unit)}'
         copy.write_text(code, encoding="utf-8", errors="surrogateescape")
+
+
+def shims(texts: Sequence[str]) -> Iterator[Path]:
+    """Yield the sources that define the functions of the stable ABI which these texts call."""
+    for name, calls in _SHIMS.items():
+        if any(map(calls.search, texts)):
+            yield INCLUDE / name
 
 
 def link_flags() -> tuple[str, ...]:

@@ -20,7 +20,7 @@ from opbridge.twins import cuda
 from opbridge.twins.common import shipped
 from opbridge.twins.common import toolchain as rewriting
 from opbridge.twins.cuda import for_torch, rewritten_headers
-from opbridge.twins.cuda.compiling import AS_NVCC_READS
+from opbridge.twins.cuda.compiling import AS_NVCC_READS, PRELUDE
 from opbridge.twins.cuda.own_names import SEVERAL
 
 _BINDINGS, _BINDINGS_FILE = INCLUDE.parent / "native" / "torch_bindings", "libopbridge_torch_bindings.so"
@@ -102,6 +102,29 @@ def precompile(request: BuildRequest, header: Path, target: Path) -> Command | N
     return host.precompile(
         replace(request, flags=(*_flags(request, request.sources[0]), *request.flags)), header, target
     )
+
+
+def macros() -> tuple[tuple[str, str], ...]:
+    """Return the macros of checked or profiled kernels, or none where the environment turns checks off."""
+    if os.environ.get(PROFILE):
+        return ((CHECKS, "1"), (PROFILE, "1"))
+    return () if os.environ.get(CHECKS) == "0" else ((CHECKS, "1"),)
+
+
+def companions() -> tuple[Path, ...]:
+    """Return the simulator that kernels are linked with."""
+    return (runtime(),)
+
+
+def sources_for_torch(texts: Sequence[str]) -> tuple[Path, ...]:
+    """Return the sources that define what these texts call and only a GPU build of PyTorch has."""
+    return tuple(for_torch.shims(texts))
+
+
+def as_edited(source: Path, command: Command) -> tuple[str, ...]:
+    """Return the compiler's own command for the source, with the header that comes before it."""
+    # A shared variable is rewritten to other C++ before the compiler sees it.
+    return rewriting.as_edited(source, command, "-D__shared__=static", "-include", PRELUDE)
 
 
 def _flags(request: BuildRequest, source: Path) -> tuple[str, ...]:

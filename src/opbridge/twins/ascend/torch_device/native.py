@@ -5,10 +5,8 @@ from __future__ import annotations
 from functools import cache
 from types import ModuleType
 
+from opbridge.twins.ascend.device_for_torch import DEVICE
 from opbridge.twins.ascend.toolchain import runtime
-from opbridge.twins.common.torch_device import simulated
-
-DEVICE = simulated.NPU
 
 
 @cache

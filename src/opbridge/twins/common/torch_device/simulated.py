@@ -16,7 +16,6 @@ from opbridge.build.toolchains import BuildRequest, begin
 from opbridge.build.toolchains.process import Compilers
 from opbridge.build.toolchains.torch_install import TorchInstall
 from opbridge.frameworks.native_modules import LINK_FLAGS, brought, import_extension
-from opbridge.twins import ascend, cuda
 
 _FOLDER = Path(__file__).parent
 
@@ -91,7 +90,3 @@ def _has_threads_for_gradients() -> bool:
             if Path(f"/proc/self/task/{task}/comm").read_text().startswith("pt_autograd"):
                 return True
     return False
-
-
-NPU = SimulatedDevice("npu", ascend.INCLUDE)
-CUDA = SimulatedDevice("cuda", cuda.INCLUDE, (("OPBRIDGE_SIMULATES_CUDA", "1"),))

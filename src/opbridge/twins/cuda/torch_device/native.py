@@ -5,10 +5,8 @@ from __future__ import annotations
 from functools import cache
 from types import ModuleType
 
-from opbridge.twins.common.torch_device import simulated
+from opbridge.twins.cuda.device_for_torch import DEVICE
 from opbridge.twins.cuda.toolchain import runtime
-
-DEVICE = simulated.CUDA
 
 
 @cache
