@@ -72,18 +72,37 @@ def pytest_configure(config: pytest.Config) -> None:
         config.add_cleanup(server.stop)
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Leave out what belongs to `make matrix`, and put the longest first.
 
     Otherwise one worker would be alone with a long test at the end.  A run that ends after so many minutes has an order
     of its own.
     """
+    _mark_cases(items)
     if not config.getoption("--matrix"):
         left_out = [item for item in items if item.get_closest_marker("matrix")]
         config.hook.pytest_deselected(items=left_out)
         items[:] = [item for item in items if not item.get_closest_marker("matrix")]
     if _UNTIL not in os.environ:
         items.sort(key=lambda item: not item.nodeid.startswith(_LONG))
+
+
+def _mark_cases(items: list[pytest.Item]) -> None:
+    """Mark cases of tests with the marker `cases` for `make matrix`, all but as many as it says.
+
+    The cases that stay are spread over the list: the first and the last are among them.
+    """
+    tests: dict[str, list[pytest.Item]] = {}
+    for item in items:
+        if item.get_closest_marker("cases"):
+            tests.setdefault(item.nodeid.partition("[")[0], []).append(item)
+    for cases in tests.values():
+        marker = cases[0].get_closest_marker("cases")
+        kept = {round(place * (len(cases) - 1) / max(marker.args[0] - 1, 1)) for place in range(marker.args[0])}
+        for place, item in enumerate(cases):
+            if place not in kept:
+                item.add_marker(pytest.mark.matrix("other cases of the same test"))
 
 
 def pytest_runtest_setup() -> None:

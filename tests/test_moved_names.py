@@ -51,6 +51,13 @@ def test_every_way_of_importing() -> None:
     )
 
 
+def test_modules_are_attributes_that_nobody_has_to_import() -> None:
+    assert succeed("import opbridge as ob; print(ob.errors.CallError.__name__, ob.schema.__name__)").split() == [
+        "CallError",
+        "opbridge.waist.schema",
+    ]
+
+
 def test_pickles_made_before_load() -> None:
     from opbridge.base.errors import CallError
 

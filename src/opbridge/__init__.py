@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from opbridge._moved_names import MOVED as _MOVED
 from opbridge._moved_names import install as _install_moved_names
 from opbridge._version import __version__
 from opbridge.base.errors import OpbridgeError
@@ -68,10 +69,12 @@ _HOMES = {
 
 def __getattr__(name: str) -> Any:
     """Import a name on first use, so that `import opbridge` costs next to nothing."""
-    if name not in _HOMES:
-        raise AttributeError(f"module 'opbridge' has no attribute '{name}'")
     import importlib
 
+    if name in _MOVED:
+        return importlib.import_module(f"opbridge.{name}")
+    if name not in _HOMES:
+        raise AttributeError(f"module 'opbridge' has no attribute '{name}'")
     value = getattr(importlib.import_module(_HOMES[name]), name)
     globals()[name] = value
     return value
