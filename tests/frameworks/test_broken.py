@@ -36,6 +36,7 @@ else:
 """
 
 
+@pytest.mark.real_process
 @pytest.mark.parametrize(
     "module",
     [

@@ -14,6 +14,7 @@ import torch
 
 from opbridge.base.errors import InputError, UnsupportedError
 from opbridge.build.sources.store import SIMULATED
+from opbridge.twins.ascend.device_for_torch import DEVICE
 from opbridge.twins.ascend.torch_device import device, native
 
 DEVICES = "OPBRIDGE_NPU_DEVICES"
@@ -47,7 +48,7 @@ def _register() -> None:
     count = _count_of_devices()
     library = native.load()
     torch.utils.rename_privateuse1_backend("npu")
-    native.DEVICE.start(library, count)
+    DEVICE.start(library, count)
     torch._register_device_module("npu", device)
     torch.utils.generate_methods_for_privateuse1_backend(for_storage=True)
     SIMULATED["npu"] = "ascend-twin"

@@ -13,6 +13,7 @@ import torch
 
 from opbridge.base.errors import UnsupportedError
 from opbridge.build.sources.store import SIMULATED
+from opbridge.twins.cuda.device_for_torch import DEVICE
 from opbridge.twins.cuda.torch_device import building, functions, native
 
 
@@ -22,7 +23,7 @@ def _register() -> None:
             "this PyTorch is built for GPUs, whose kernels for them would stand in the simulated cuda's way\n"
             "  use its build for the CPU: pip install torch --index-url https://download.pytorch.org/whl/cpu"
         )
-    native.DEVICE.start(native.load(), 1)
+    DEVICE.start(native.load(), 1)
     functions.install()
     building.install()
     SIMULATED["cuda"] = "cuda-twin"
