@@ -140,6 +140,7 @@ class TestReport:
         run.between_marks((BENCHMARKS.parent / "docs" / "benchmarks.md").read_text(), "new", target)
 
 
+@pytest.mark.matrix("tests/waist/formulas computes rows; these kernels are of a benchmark alone")
 def test_the_kernels_of_rows_compute_what_pytorchs_do() -> None:
     import torch
     from torch.nn import functional

@@ -30,13 +30,14 @@ PAGES = [ROOT / "README.md", ROOT / "README.zh.md", ROOT / "CONTRIBUTING.md", *s
 FENCE = re.compile(r"^```(?P<language>[\w+-]+)?(?P<info>[^\n]*)\n(?P<body>.*?)^```$", re.MULTILINE | re.DOTALL)
 SHOWING = {"README.md", "README.zh.md", "start.md"}
 """Pages that show what their programs print, in the `text` fence after each of them."""
-SLOW = {
-    f"{name}.md" for name in ("attribute-block", "bench", "check", "compile", "convert", "cuda-device", "extension")
-}
-"""Pages that take more than ten processor seconds: they build extensions, or run checks of every framework."""
+SLOW = set(
+    "README.zh aten attribute-block autograd bench check compile convert cuda-device distributed doctor extension judge "
+    "learn-cuda npu onnx profile questions readers scale scan tour tour.zh tvm-ffi".split()
+)
+"""Pages that take more than a few processor seconds, and whose commands have tests of their own."""
 SLOWLY_RUN = [
     pytest.param(page, marks=pytest.mark.matrix("the commands of this page have tests of their own in tests/"))
-    if page.name in SLOW
+    if page.stem in SLOW
     else page
     for page in PAGES
 ]
@@ -114,6 +115,7 @@ sys.meta_path.insert(0, Finder())
 """
 
 
+@pytest.mark.cases(1)
 @pytest.mark.parametrize("page", [ROOT / "README.md", ROOT / "README.zh.md"], ids=lambda page: page.name)
 def test_a_readmes_programs_need_only_what_the_line_above_installs(page: Path, tmp_path: Path) -> None:
     installed, programs = "", 0
@@ -167,6 +169,7 @@ def outputs_of_programs(page: Path) -> Iterator[str]:
             yield output
 
 
+@pytest.mark.matrix("tests/analysis/judge judges such answers")
 def test_the_judge_says_what_its_page_shows(tmp_path: Path) -> None:
     needs_confinement()
     page = blocks(ROOT / "docs" / "judge.md")

@@ -15,7 +15,18 @@ def test_there_are_examples() -> None:
     assert EXAMPLES
 
 
-@pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.parent.name)
+SHORT = {"cuda_without_gpu", "rms_norm"}
+SOME_LATER = [
+    pytest.param(
+        path,
+        id=path.parent.name,
+        marks=() if path.parent.name in SHORT else pytest.mark.matrix("what it shows has tests of its own in tests/"),
+    )
+    for path in EXAMPLES
+]
+
+
+@pytest.mark.parametrize("example", SOME_LATER)
 def test_an_example_runs(example: Path) -> None:
     assert (example.parent / "README.md").is_file()
     run = subprocess.run([PYTHON, str(example)], capture_output=True, text=True)

@@ -38,6 +38,7 @@ def compiler(tmp_path: Path) -> Path:
     return path
 
 
+@pytest.mark.cases(1)
 @pytest.mark.parametrize("caches", [1, 3], ids=["one cache", "three machines and a shared cache"])
 def test_a_fleet_compiles_once(tmp_path: Path, compiler: Path, caches: int) -> None:
     (tmp_path / "scale.cpp").write_text(_KERNEL)

@@ -29,6 +29,7 @@ def run(*arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run([sys.executable, BENCHMARKS / "gpu.py", *arguments], capture_output=True, text=True)
 
 
+@pytest.mark.matrix("test_the_twin_passes_the_checks compiles the same sources")
 @pytest.mark.skipif(shutil.which("nvcc") is None, reason="no nvcc on PATH")
 def test_everything_compiles_for_the_gpus_of_three_generations() -> None:
     done = run("--build")

@@ -6,6 +6,7 @@ import shutil
 import subprocess
 from pathlib import Path
 
+import pytest
 from ascend_answer import REFERENCE, answer
 from forked_python import PYTHON
 
@@ -32,6 +33,7 @@ print(AscendTwinBackend().compile("kernel_src =", "scaled_sum")[0])
 """
 
 
+@pytest.mark.matrix("tests/analysis/judge/test_ascend_answers.py judges such answers")
 def test_an_answer_is_judged(tmp_path: Path) -> None:
     files = {
         **BENCHMARK,

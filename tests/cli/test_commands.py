@@ -265,6 +265,7 @@ def test_a_new_library_passes_its_tests_with_numpy_alone_and_with_torch(
     assert outcome in tested.stdout, tested.stdout
 
 
+@pytest.mark.matrix("tests/authoring/test_extensions.py builds extensions, and the templates above are linted")
 def test_a_new_extension_lints_clean_and_passes_its_tests(opbridge: Opbridge, tmp_path: Path) -> None:
     made = opbridge("new", "gate", "--template", "torch-extension")
     assert made.stdout.endswith("next: cd gate && python -m pytest\n"), made.stderr
@@ -291,6 +292,7 @@ def test_where_there_is_no_pytest_the_next_step_is_to_have_it(tmp_path: Path) ->
     assert made.stdout.endswith(f"next: {steps}\n"), made.stderr
 
 
+@pytest.mark.matrix("tests/twins/cuda/test_learning.py runs such programs")
 def test_a_new_program_has_a_mistake_that_its_report_tells_how_to_mend(opbridge: Opbridge, tmp_path: Path) -> None:
     made = opbridge("new", "first", "--template", "cuda-program")
     assert made.stdout.endswith("next: cd first && make run\n"), made.stderr

@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 from forked_python import PYTHON
 
+pytestmark = pytest.mark.matrix("tests/codegen/test_eject.py and test_gradients.py build and run generated packages")
+
 SAMPLE = Path(__file__).parent / "data" / "sample"
 SCRIPTS = ("use.py", "use_launched.py")
 CHECKS = [

@@ -131,6 +131,7 @@ def example(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.cases(1)
 def test_the_example_brings_tinygrad(example: Path) -> None:
     run(example, (EXAMPLE / "use.py").read_text())
 

@@ -31,6 +31,7 @@ def test_the_first_operator_needs_no_framework(script: ModuleType) -> None:
     assert frameworks == "[]"
 
 
+@pytest.mark.matrix("test_the_first_operator_needs_no_framework, and tests/frameworks/torch uses the adapter")
 def test_the_adapter_is_where_the_demo_looks_for_it(script: ModuleType) -> None:
     """A second time, nothing is compiled, and nothing said."""
     assert succeed(f"{script.ADAPTER}{script.ADAPTER}") == ""

@@ -11,6 +11,8 @@ from subprocesses import succeed
 
 from opbridge.build.toolchains.torch_install import TorchInstall
 
+pytestmark = pytest.mark.matrix("tests/frameworks and tests/twins build and use the same modules")
+
 SCRIPT = Path(__file__).parents[2] / "tools" / "ship_modules.py"
 
 TAKEN = """

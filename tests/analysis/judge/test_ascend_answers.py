@@ -97,6 +97,7 @@ def test_what_is_right_is_right(task: Path, tmp_path: Path) -> None:
     assert (found.verdict.value, found.reasons, found.holds_for) == ("right", (), "all shapes"), found
 
 
+@pytest.mark.cases(2)
 @pytest.mark.parametrize(
     ("change", "verdict", "check", "place"),
     [

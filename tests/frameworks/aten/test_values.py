@@ -215,6 +215,7 @@ def in_graph(case: Case) -> Any:
     return Network()(*args)
 
 
+@pytest.mark.cases(6)
 @pytest.mark.parametrize("case", [case for case in CASES if case.in_graph], ids=str)
 def test_mindspore_graph(case: Case) -> None:
     check(in_graph(case), case)

@@ -12,6 +12,7 @@ from forked_python import PYTHON
 PROGRAMS = Path(__file__).parents[1] / "sharded" / "on_eight_devices.py"
 
 
+@pytest.mark.cases(1)
 @pytest.mark.parametrize("shardy", ["0", "1"], ids=["GSPMD", "Shardy"])
 def test_on_eight_devices(shardy: str) -> None:
     flags = {

@@ -155,6 +155,7 @@ FAILING = {
 }
 
 
+@pytest.mark.cases(3)
 @pytest.mark.parametrize("name", FAILING)
 def test_failing_kernels(lib: OpLibrary, run: Run, name: str) -> None:
     cell = lib[name].mindspore

@@ -114,6 +114,7 @@ def test_every_function_in_pynative_mode(dtype: Any) -> None:
         check(getattr(ours, f"call_{place}")(*map(ms.Tensor, inputs.values())), wanted, dtype, call)
 
 
+@pytest.mark.matrix("test_formulas, and test_every_function_in_pynative_mode")
 def test_every_function_in_a_graph() -> None:
     owner = ModuleType("owner")
     ours = module_of("functions", text_of(CALLS), {**mindspore_functions.FUNCTIONS, **DTYPES}, owner)

@@ -49,6 +49,7 @@ DYNAMIC: dict[str, tuple[str, tuple[Any, ...], list[Any], list[tuple[np.ndarray,
 }
 
 
+@pytest.mark.cases(3)
 @pytest.mark.parametrize("case", DYNAMIC.values(), ids=DYNAMIC.keys())
 def test_sizes_known_when_the_graph_runs(lib: OpLibrary, case: Any) -> None:
     name, options, shapes, calls = case
@@ -134,6 +135,7 @@ def in_another_process(code: str, folder: Path) -> str:
     return run.stdout
 
 
+@pytest.mark.cases(1)
 @pytest.mark.parametrize("order", ["import mindspore as ms, torch", "import torch, mindspore as ms"])
 def test_mindspore_and_pytorch_in_one_process(tmp_path: Path, kernels: Path, order: str) -> None:
     code = (

@@ -53,6 +53,7 @@ for ours, theirs in zip(model(x), results, strict=True):
 """
 
 
+@pytest.mark.matrix("the other tests of this file make packages and run them")
 def test_a_package_runs_where_the_model_is_not(lib: OpLibrary, kernels: Path, tmp_path: Path) -> None:
     model = Model(lib).eval()
     shapes = {"x": {0: torch.export.Dim("rows", min=2), 1: torch.export.Dim("columns", min=8)}}

@@ -152,6 +152,7 @@ class Squares(Dataset[torch.Tensor]):
         return result
 
 
+@pytest.mark.cases(1)
 @pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
 @pytest.mark.filterwarnings("ignore:os.fork:RuntimeWarning")  # JAX's, where another test imported it
 @pytest.mark.parametrize("start", ["fork", "spawn"])
@@ -201,6 +202,7 @@ def test_two_libraries_with_operators_of_one_name(lib: OpLibrary, kernels: Path)
     assert lib.product is not other
 
 
+@pytest.mark.cases(1)
 @pytest.mark.parametrize("order", ["import torch; lib = load()", "lib = load(); import torch"])
 def test_either_order_of_imports(kernels: Path, order: str) -> None:
     program = f"""

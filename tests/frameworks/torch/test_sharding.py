@@ -14,6 +14,7 @@ from subprocesses import succeed
 PROGRAMS = Path(__file__).parents[1] / "sharded" / "on_processes.py"
 
 
+@pytest.mark.cases(1)
 @pytest.mark.parametrize("processes", [2, 4])
 def test_on_processes(processes: int) -> None:
     torchrun = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", str(processes)]

@@ -30,6 +30,7 @@ def say(tmp_path_factory: pytest.TempPathFactory) -> Say:
     return run
 
 
+@pytest.mark.cases(1)
 def test_a_program_with_a_header_and_options_becomes_kernels_and_variables(say: Say) -> None:
     done = say("scale")
     assert done.stdout.split() == ["[]", "0", "3.5"], done.stderr

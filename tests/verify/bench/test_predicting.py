@@ -72,6 +72,7 @@ def of(run: Run, operator: str, framework: str = "numpy", extent: str = SMALL) -
     return next(item for item in run.measurements if (item.operator, item.framework, item.extent) == wanted)
 
 
+@pytest.mark.matrix("the other tests of this file predict calls")
 def test_a_call_is_predicted_by_the_bytes_it_moves_on_the_chip(run: Run) -> None:
     small, large = of(run, "twice"), of(run, "twice", extent=LARGE)
     # A launch, and one wait for memory.

@@ -50,6 +50,7 @@ def test_a_nan_swallowed_by_an_operator_with_the_name_of_pytorchs_is_found(libra
     assert found.message.startswith("gives a number instead of NaN at place 45 with NaN in self, for odd: ")
 
 
+@pytest.mark.matrix("test_a_nan_swallowed_by_an_operator_with_the_name_of_pytorchs_is_found")
 def test_pytorchs_own_operators_pass_and_what_onednn_makes_of_infinity_is_told(library: OpLibrary) -> None:
     relu, gelu = check([library.relu, library.gelu], frameworks=["numpy"], checks=["specials"])
     assert (relu.status, relu.message) == (Status.PASSED, "NaN, infinity, -infinity, -0.0, denormals in 1 input")

@@ -76,6 +76,7 @@ def test_where_memory_is_hurt_what_else_fails_is_not_advised_alone(operators: Op
     assert "mend" not in alone[0].message
 
 
+@pytest.mark.cases(2)
 @pytest.mark.parametrize("framework", ["numpy", "torch", "mindspore", "jax"])
 def test_right_operators_pass_all_rows(operators: OpLibrary, framework: str) -> None:
     found = check([operators[name] for name in RIGHT], frameworks=[framework])

@@ -81,6 +81,7 @@ def test_what_crashes_again_and_again_is_left(operators: OpLibrary) -> None:
     assert "left after 3 checks that ended their process" in rows[-1].message
 
 
+@pytest.mark.cases(2)
 @pytest.mark.parametrize(
     ("name", "sanitizer", "words"),
     [

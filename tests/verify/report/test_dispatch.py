@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from opbridge.verify.report.dispatch import levels, walks
 from opbridge.waist.op import OpLibrary
 
@@ -17,6 +19,7 @@ def test_keys_stand_in_the_order_a_call_meets_them() -> None:
     assert found[-1].keys[0].by == "a.cpp:1"
 
 
+@pytest.mark.cases(1)
 def test_pytorch_says_who_registered_an_operator(lib: OpLibrary) -> None:
     (walk,) = walks([lib.scaled_add]).values()
     by_key = {key.name: key.by for level in walk for key in level.keys}

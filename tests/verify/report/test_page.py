@@ -139,6 +139,7 @@ def many(count: int, source: int) -> Contents:
     return Contents("mine", "2026-11-21T10:00:00+00:00", "0.1.0", tuple(map(one, range(count))))
 
 
+@pytest.mark.cases(1)
 @pytest.mark.parametrize(
     ("count", "source", "said"),
     [(20, 200_000, "sources are left out"), (500, 100, "All but the summary is left out")],

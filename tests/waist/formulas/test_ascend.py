@@ -37,6 +37,7 @@ def lib() -> OpLibrary:
     return formula_library(TEXTS, "float, double, ob::half", "ascend-twin")
 
 
+@pytest.mark.cases(2)
 @pytest.mark.parametrize(
     ("left", "right"),
     [

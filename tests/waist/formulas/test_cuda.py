@@ -69,6 +69,7 @@ def held(lib: OpLibrary, name: str, text: str, x: torch.Tensor, y: torch.Tensor)
     torch.testing.assert_close(gradients(got, [x, y]), gradients(expected, wide), rtol=2e-4, atol=2e-4)
 
 
+@pytest.mark.cases(1)
 @pytest.mark.parametrize(
     ("left", "right"),
     [
@@ -160,6 +161,7 @@ OB_KERNEL(rms, float, double, ob::half, ob::bfloat16)
 WITHOUT_GRADIENT = {"m::steps(Tensor x) -> Tensor": "floor(x * sum(x, -1, keepdim=True))"}
 
 
+@pytest.mark.matrix("test_a_formula_for_cuda_runs_in_its_twin compiles the same sources")
 @needs_nvcc
 def test_nvcc_compiles_every_type_for_every_architecture(tmp_path: Path) -> None:
     source = tmp_path / "kernels.cu"

@@ -54,6 +54,7 @@ def test_on_a_cpu_with_vectors_of_either_width(width: str, monkeypatch: pytest.M
     assert _found("cpu", f"edges_{width}") == []
 
 
+@pytest.mark.cases(1)
 @pytest.mark.parametrize("device", ["cuda-twin", "ascend-twin"])
 def test_in_a_twin(device: str) -> None:
     assert _found(device, f"edges_{device.replace('-', '_')}") == []

@@ -87,6 +87,7 @@ def _inputs(name: str) -> tuple[torch.Tensor, torch.Tensor]:
     return _tensor(2, 3, 4).requires_grad_(), _tensor(*shape, seed=1).abs().add(0.2).requires_grad_()
 
 
+@pytest.mark.cases(8)
 @pytest.mark.parametrize("name", TEXTS)
 def test_a_formula_and_its_gradients_to_the_second_order_are_what_pytorch_says(lib: OpLibrary, name: str) -> None:
     x, y = _inputs(name)

@@ -149,6 +149,7 @@ def drawn(shape: Shape, seed: int) -> torch.Tensor:
     return torch.randn(shape, dtype=torch.double, generator=generator).requires_grad_()
 
 
+@pytest.mark.cases(2)
 @pytest.mark.parametrize("name", FORMULAS)
 def test_values_and_gradients(lib: OpLibrary, name: str) -> None:
     _, _, reference, shapes = FORMULAS[name]
@@ -190,6 +191,7 @@ def test_a_size_of_one_sample_is_that_under_vmap() -> None:
     torch.testing.assert_close(torch.vmap(op)(x), x / 2)
 
 
+@pytest.mark.cases(1)
 @pytest.mark.parametrize("name", ON_TWIN)
 def test_values_and_gradients_on_a_gpu(twin: OpLibrary, name: str) -> None:
     """The twin has no finding, or the call would fail."""

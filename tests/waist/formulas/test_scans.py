@@ -105,6 +105,7 @@ def on_device(request: pytest.FixtureRequest) -> OpLibrary:
     return formula_library(schemas, "float, ob::half", request.param)
 
 
+@pytest.mark.cases(4)
 @pytest.mark.parametrize("size", [1, 8, 9, 33, 128, 513, 9001])
 def test_rows_of_any_length_in_both_twins(on_device: OpLibrary, size: int) -> None:
     for name in ("running_mean", "of_a_scan"):

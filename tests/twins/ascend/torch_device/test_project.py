@@ -21,6 +21,7 @@ def twin_run(*words: str, folder: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, cwd=folder, capture_output=True, text=True, env=os.environ | {"PATH": path})
 
 
+@pytest.mark.matrix("tests/twins/ascend/cann_folder builds a project and runs it")
 @pytest.mark.skipif(shutil.which("cmake") is None, reason="the project is built by CMake")
 def test_a_project_is_built_and_passes_its_tests(tmp_path: Path) -> None:
     run = twin_run("bash", str(PROJECT / "run.sh"), str(PROJECT), folder=tmp_path)

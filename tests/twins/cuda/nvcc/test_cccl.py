@@ -184,6 +184,7 @@ def test_barriers_and_pipelines_order_what_they_order(program: Compiled, tmp_pat
     assert unordered.returncode == 86
 
 
+@pytest.mark.matrix("the other tests of this file run CCCL's algorithms")
 def test_blocks_that_wait_for_their_predecessors(program: Compiled) -> None:
     done = program(DEVICE)
     assert done.stdout == "2 6000\n"

@@ -208,6 +208,7 @@ def test_a_makefile_builds_unchanged(run: Run, tmp_path: Path) -> None:
     assert run("./app").stdout == "3969\n"
 
 
+@pytest.mark.matrix("test_a_makefile_builds_unchanged")
 def test_a_cmake_project_builds_unchanged(run: Run, tmp_path: Path, home: Path) -> None:
     cmake = shutil.which("cmake")
     assert cmake, "the development dependencies have cmake"
@@ -329,6 +330,7 @@ def test_cublas_is_linked_by_its_name_and_its_arguments_are_checked(run: Run, tm
     assert broken.stdout.startswith("CUBLAS_STATUS_EXECUTION_FAILED")
 
 
+@pytest.mark.cases(1)
 @pytest.mark.parametrize("checks", ["0", "1"])
 def test_each_source_has_device_functions_of_its_own(run: Run, tmp_path: Path, checks: str) -> None:
     """Unless device code is linked: of two inline functions of one name a linker for the host keeps the first."""

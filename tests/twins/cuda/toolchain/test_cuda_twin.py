@@ -122,6 +122,7 @@ def test_where_memory_is_checked_a_projects_level_is_not_for_kernels(
     assert level(replace(request, defines=((cuda_twin.CHECKS, "1"),))) == taken
 
 
+@pytest.mark.matrix("test_checks_are_another_build; at this level the twin's library is built once more")
 @pytest.mark.optimized
 def test_checks_round_as_a_kernel_does_without_them(cache: Cache, request_for: MakeRequest) -> None:
     """A product that is rounded before something is taken from it leaves nothing here, and one that is not a bit."""
@@ -260,6 +261,7 @@ def test_a_kernel_finds_its_library_beside_itself(
     assert "$ORIGIN" in dynamic
 
 
+@pytest.mark.cases(3)
 @pytest.mark.parametrize(
     ("source", "line", "message"),
     [
@@ -285,6 +287,7 @@ def test_an_error_names_the_line_that_the_user_wrote(
     assert f"broken.cu:{line}" in text
 
 
+@pytest.mark.cases(2)
 @pytest.mark.parametrize(
     "line",
     [
@@ -344,6 +347,7 @@ def test_clang_builds_kernels_too(
     assert answer(build(replace(request, defines=((cuda_twin.CHECKS, "1"),)), cache).path) == 42
 
 
+@pytest.mark.cases(1)
 @pytest.mark.skipif(shutil.which("nvcc") is None, reason="no nvcc on PATH")
 @pytest.mark.parametrize("name", ["launches.cu", "blocks.cu", "warps.cu", "failing.cu"])
 def test_nvcc_takes_the_kernels_of_the_twin_s_tests(name: str) -> None:
