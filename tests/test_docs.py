@@ -23,7 +23,7 @@ from packaging.utils import canonicalize_name
 from tests.helpers.confinement import needs_confinement
 
 import opbridge.base.errors
-from opbridge.cli import COMMANDS
+from opbridge.cli.command_table import COMMANDS
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", ROOT / "README.zh.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]

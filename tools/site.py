@@ -16,7 +16,8 @@ import opbridge
 import opbridge.bench
 import opbridge.check
 import opbridge.errors
-from opbridge.cli import COMMANDS, parser_of
+from opbridge.cli import parser_of
+from opbridge.cli.command_table import GROUPS
 from opbridge.frameworks import FRAMEWORKS
 from opbridge.waist.rules.model import RuleFields
 
@@ -72,10 +73,12 @@ def on_post_page(output: str, page: Any, config: MkDocsConfig) -> str:
 
 
 def _command_reference() -> str:
-    parts = ["# Command line\n", "What `--help` says, of every command.\n"]
-    for name, command in COMMANDS.items():
-        parts += [f"## opbridge {name}\n", f"{command.purpose[0].upper()}{command.purpose[1:]}.\n"]
-        parts += ["```text", parser_of(name).format_help(), "```\n"]
+    parts = ["# Command line\n", "The `--help` of every command.\n"]
+    for title, commands in GROUPS.items():
+        parts.append(f"## {title}\n")
+        for name, command in commands.items():
+            parts += [f"### opbridge {name}\n", f"{command.purpose[0].upper()}{command.purpose[1:]}.\n"]
+            parts += ["```text", parser_of(name).format_help(), "```\n"]
     return "\n".join(parts)
 
 

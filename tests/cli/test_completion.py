@@ -10,7 +10,7 @@ from collections.abc import Callable
 import pytest
 from forked_python import PYTHON
 
-from opbridge.cli import COMMANDS
+from opbridge.cli.command_table import COMMANDS
 
 
 def printed(shell: str) -> str:

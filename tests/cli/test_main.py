@@ -5,6 +5,8 @@ from __future__ import annotations
 import argparse
 import os
 import pty
+import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -14,7 +16,8 @@ from pathlib import Path
 import pytest
 from subprocesses import python
 
-from opbridge.cli import COMMANDS, main, parser_of
+from opbridge.cli import main, parser_of
+from opbridge.cli.command_table import COMMANDS, GROUPS, SUBCOMMANDS
 
 Opbridge = Callable[..., subprocess.CompletedProcess[str]]
 
@@ -23,9 +26,13 @@ def test_alone_it_prints_an_overview(opbridge: Opbridge) -> None:
     result = opbridge()
     assert result.returncode == 0
     assert result.stdout == opbridge("--help").stdout
+    lines = [line.strip() for line in result.stdout.splitlines()]
+    shown = [
+        line.partition(" ")[0] for line in lines if line.partition(" ")[0].rstrip(":") in COMMANDS or line.endswith(":")
+    ]
+    assert shown == [word for title, group in GROUPS.items() for word in (f"{title}:".partition(" ")[0], *group)]
     for name, command in COMMANDS.items():
-        assert name in result.stdout
-        assert command.purpose in result.stdout
+        assert any(line.startswith(name) and line.endswith(command.purpose) for line in lines)
 
 
 @pytest.mark.parametrize("name", COMMANDS)
@@ -35,7 +42,17 @@ def test_every_command_explains_itself(name: str, capsys: pytest.CaptureFixture[
     assert ended.value.code == 0
     words = capsys.readouterr().out
     assert COMMANDS[name].purpose in words
-    assert f"example: {COMMANDS[name].example}" in words
+    assert words.endswith("\n  ".join(["examples:", *COMMANDS[name].examples]) + "\n")
+
+
+def test_every_example_is_accepted_by_its_command() -> None:
+    commands = [*COMMANDS.values(), *(command for group in SUBCOMMANDS.values() for command in group.values())]
+    for command in commands:
+        assert 2 <= len(command.examples) <= 3
+        for example in command.examples:
+            name, *words = shlex.split(re.sub(r"^eval .\$\((.*)\).$|\s>.*", r"\1", example))[1:]
+            parser = parser_of(name)
+            (parser.parse_args if COMMANDS[name].passes_words_on else parser.parse_intermixed_args)(words)
 
 
 def switches(parser: argparse.ArgumentParser) -> Iterator[argparse.Action]:

@@ -15,7 +15,8 @@ from pathlib import Path
 
 import pytest
 
-from opbridge.cli import COMMANDS, main, parser_of
+from opbridge.cli import main, parser_of
+from opbridge.cli.command_table import COMMANDS
 
 FILES = {
     "missing": None,

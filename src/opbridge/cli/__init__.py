@@ -11,12 +11,20 @@ import os
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
-from typing import Protocol, cast
+from typing import Protocol, TypedDict, cast
 
 from opbridge._version import __version__
 from opbridge.base.errors import InputError, OpbridgeError, did_you_mean
+from opbridge.cli.command_table import COMMANDS, GROUPS, Command
 from opbridge.cli.terminal import bold, red
+
+
+class HelpTexts(TypedDict):
+    """The keywords of an argument parser that come from the table of commands."""
+
+    description: str
+    epilog: str
+    formatter_class: type[argparse.HelpFormatter]
 
 
 class CommandModule(Protocol):
@@ -28,52 +36,6 @@ class CommandModule(Protocol):
     def run(self, options: argparse.Namespace) -> int:
         """Execute the command and return the exit code; failures are raised as an OpbridgeError."""
 
-
-@dataclass(frozen=True)
-class Command:
-    """A command's entry in the overview and in its help."""
-
-    purpose: str
-    example: str
-    passes_words_on: bool = False
-    """Whether all arguments after the first word belong to a subcommand or another program."""
-
-
-COMMANDS = {
-    "demo": Command("a C++ kernel becomes an operator of every framework here", "opbridge demo"),
-    "new": Command("start a library of operators that builds and passes its tests", "opbridge new scaled_add"),
-    "build": Command("build the kernels of a manifest", "opbridge build ops.yaml -o lib"),
-    "check": Command("hold operators against references, gradients and sanitizers", "opbridge check ops.yaml"),
-    "bench": Command("time operators beside a reference and the machine's limits", "opbridge bench ops.yaml"),
-    "profile": Command(
-        "what kernels cost, line by line, without the hardware", "opbridge profile --chip h100 ops.yaml"
-    ),
-    "report": Command("one HTML file of checks and times, for people", "opbridge report ops.yaml -o report.html"),
-    "compile": Command("compile one source to one library for any host", "opbridge compile relu.cpp relu_cpu.so"),
-    "explain": Command("what follows from formulas: rules, gradients, kernels", "opbridge explain ops.yaml"),
-    "aten": Command("look up an operator of PyTorch, and how to call it from here", "opbridge aten leaky_relu"),
-    "scan": Command("what MindSpore lacks of a PyTorch model, written as a package", "opbridge scan train.py"),
-    "convert": Command(
-        "a PyTorch network in MindSpore or JAX, whole", "opbridge convert net:Net --input 2,3,8,8 -o net_ms"
-    ),
-    "codegen": Command("sources of a backend from its declarations", "opbridge codegen ops.yaml -o backend"),
-    "wheel": Command("make a package that others install without a compiler", "opbridge wheel ops.yaml -o dist"),
-    "run-build": Command(
-        "take over the build of a PyTorch extension, as it is", "opbridge run-build pip install .", passes_words_on=True
-    ),
-    "doctor": Command("say what is here, what is missing and how to mend it", "opbridge doctor"),
-    "twin": Command(
-        "run what is written for an accelerator on the CPU, as it is", "opbridge twin cann", passes_words_on=True
-    ),
-    "port": Command(
-        "hold a kernel's port to another accelerator against the original",
-        "opbridge port check relu.cu relu.cpp",
-        passes_words_on=True,
-    ),
-    "judge": Command("whether an answer to a task is right, without a GPU", "opbridge judge reference.py answer.py"),
-    "cache": Command("show, trim or empty the cache of builds; keys for a shared one", "opbridge cache ls"),
-    "completion": Command("let a shell complete these commands", 'eval "$(opbridge completion bash)"'),
-}
 
 _INTERRUPTED = 128 + 2
 _BROKEN_PIPE = 128 + 13
@@ -168,26 +130,27 @@ def module_of(name: str) -> CommandModule:
 
 def parser_of(name: str) -> argparse.ArgumentParser:
     """Return the argument parser of a command."""
-    command = COMMANDS[name]
-    parser = argparse.ArgumentParser(
-        f"opbridge {name}",
-        description=command.purpose,
-        epilog=f"example: {command.example}",
-        allow_abbrev=False,
-    )
+    parser = argparse.ArgumentParser(f"opbridge {name}", allow_abbrev=False, **help_texts(COMMANDS[name]))
     parser.add_argument("-v", "--verbose", action="store_true", help="show every step, and where an error comes from")
     module_of(name).add_arguments(parser)
     return parser
 
 
+def help_texts(command: Command) -> HelpTexts:
+    """Return what argparse prints before and after the arguments of a command."""
+    return {
+        "description": command.purpose,
+        "epilog": "\n".join(["examples:", *(f"  {example}" for example in command.examples)]),
+        "formatter_class": argparse.RawDescriptionHelpFormatter,
+    }
+
+
 def _overview() -> str:
     width = max(map(len, COMMANDS))
-    return "\n".join(
-        [
-            "Write a tensor operator once; call it from PyTorch, MindSpore, JAX, Paddle and NumPy.",
-            "",
-            *(f"  {bold(name.ljust(width))}  {command.purpose}" for name, command in COMMANDS.items()),
-            "",
-            f"Start with `{COMMANDS['new'].example}`; `opbridge COMMAND --help` explains a command.",
-        ]
-    )
+    lines = ["Write a tensor operator once; call it from PyTorch, MindSpore, JAX, Paddle and NumPy.", ""]
+    for title, commands in GROUPS.items():
+        lines.append(f"{title}:")
+        lines += [f"  {bold(name.ljust(width))}  {command.purpose}" for name, command in commands.items()]
+        lines.append("")
+    start = COMMANDS["new"].examples[0]
+    return "\n".join([*lines, f"Start with `{start}`; `opbridge COMMAND --help` explains a command."])

@@ -5,7 +5,8 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable, Iterator
 
-from opbridge.cli import COMMANDS, parser_of
+from opbridge.cli import parser_of
+from opbridge.cli.command_table import COMMANDS
 
 Actions = dict[str, list[argparse.Action]]
 

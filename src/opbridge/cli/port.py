@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from opbridge.cli.subcommands import Subcommands
 
-_SUBCOMMANDS = Subcommands(
-    "port", {"check": "run a CUDA kernel and its port to Ascend C on the same inputs, and say where they part"}
-)
-add_arguments = _SUBCOMMANDS.add_arguments
-run = _SUBCOMMANDS.run
+_subcommands = Subcommands("port")
+add_arguments = _subcommands.add_arguments
+run = _subcommands.run
