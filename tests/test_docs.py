@@ -175,11 +175,14 @@ def test_the_judge_says_what_its_page_shows(tmp_path: Path) -> None:
     page = blocks(ROOT / "docs" / "judge.md")
     for name in ("reference.py", "answer.py"):
         (tmp_path / name).write_text(next(body for _, title, body in page if title == name))
-    (tmp_path / "wrong.py").write_text((tmp_path / "answer.py").read_text().replace("i < n", "i <= n"))
+    for name, guard in (("wrong.py", "i < n - 1"), ("odd.py", "i <= n")):
+        (tmp_path / name).write_text((tmp_path / "answer.py").read_text().replace("i < n", guard))
     shown = [body for language, title, body in page if language == "text" and not title and "verdict: " in body]
-    for answer, expected in zip(("answer.py", "wrong.py"), shown, strict=False):
+    for answer, expected in zip(("answer.py", "wrong.py", "odd.py"), shown, strict=False):
         judge = [PYTHON, "-m", "opbridge", "judge", "reference.py", answer]
         assert subprocess.run(judge, cwd=tmp_path, capture_output=True, text=True).stdout == expected
+    for page in (ROOT / "README.md", ROOT / "README.zh.md"):
+        assert shown[1] in page.read_text()
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)

@@ -38,7 +38,7 @@ GALLERY = {
     "judged": Picture(
         "docs/judge.md",
         (
-            "sed -i 's/i < n/i <= n/' answer.py",
+            "sed -i 's/i < n/i < n - 1/' answer.py",
             "opbridge judge reference.py answer.py",
         ),
     ),

@@ -29,6 +29,6 @@ def test_what_is_in_the_way_stays(opbridge: Opbridge, tmp_path: Path) -> None:
 
 
 def test_the_group_lists_its_commands(opbridge: Opbridge) -> None:
-    assert "a folder that CMake projects of Ascend C take for an installed CANN" in " ".join(
+    assert "a folder that CMake projects of Ascend C accept as an installed CANN" in " ".join(
         opbridge("twin", "--help").stdout.split()
     )

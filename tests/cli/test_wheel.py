@@ -41,7 +41,7 @@ def test_it_says_what_the_wheel_holds_and_how_to_install_it(project: Path, opbri
     kernel, left_out, made, install = result.stdout.splitlines()
     assert kernel.startswith("half.cpp  ")
     assert "portable" in kernel
-    assert left_out == "half.cu  left out: it is for cuda; --device cuda brings it"
+    assert left_out == "half.cu  left out: it is for cuda; --device cuda adds it"
     assert made.startswith(f"dist/{wheel.name}  ")
     assert install.startswith(f"install it with: pip install dist/{wheel.name}")
     with zipfile.ZipFile(wheel) as archive:
@@ -63,7 +63,7 @@ def test_a_folder_for_the_loader_of_hugging_face(project: Path, opbridge: Opbrid
     said = json.loads((variant / "metadata.json").read_text())
     assert (said["name"], said["version"], said["license"]) == ("halves", 3, "MIT")
     assert (variant / "__init__.py").is_file()
-    assert "whoever loads it needs opbridge" in result.stdout
+    assert "its users need opbridge" in result.stdout
     assert "load it with: kernels.get_local_kernel(Path('dist/halves'))" in result.stdout
 
 

@@ -109,7 +109,7 @@ class _Board:
                 self._thread.start()
 
     def remove(self, step: Step, said: str) -> None:
-        """Print the last line of a step that was announced.  No thread is left behind the last step."""
+        """Print the last line of a step that was announced.  No thread is left after the last step."""
         with self._lock:
             if step not in self._steps:
                 return

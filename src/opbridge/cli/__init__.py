@@ -131,7 +131,7 @@ def module_of(name: str) -> CommandModule:
 def parser_of(name: str) -> argparse.ArgumentParser:
     """Return the argument parser of a command."""
     parser = argparse.ArgumentParser(f"opbridge {name}", allow_abbrev=False, **help_texts(COMMANDS[name]))
-    parser.add_argument("-v", "--verbose", action="store_true", help="show every step, and where an error comes from")
+    parser.add_argument("-v", "--verbose", action="store_true", help="show every step, and the origin of an error")
     module_of(name).add_arguments(parser)
     return parser
 

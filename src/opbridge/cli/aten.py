@@ -25,7 +25,9 @@ _SAMPLES = {"int": "1", "SymInt": "1", "float": "0.5", "Scalar": "0.5", "bool": 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of `opbridge aten`."""
-    parser.add_argument("name", nargs="?", metavar="NAME", help="leaky_relu, add.Tensor, or torchvision::nms")
+    parser.add_argument(
+        "name", nargs="?", metavar="NAME", help="an operator, as in leaky_relu, add.Tensor or torchvision::nms"
+    )
     parser.add_argument(
         "--search", nargs="+", metavar="WORD", help="list the operators with these words in their names"
     )

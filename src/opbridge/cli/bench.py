@@ -31,18 +31,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="[NAME=]REFERENCE",
-        help="what runs in turns with operators (the operator NAME): another one, PyTorch's as aten::NAME, a function "
+        help="time operators (the operator NAME) next to another one, a PyTorch operator as aten::NAME, a function "
         "as MODULE:FUNCTION, another kernel as DEVICE; may be repeated",
     )
     parser.add_argument(
-        "--rounds", type=int, default=ROUNDS, metavar="N", help=f"how often each is measured (default: {ROUNDS})"
+        "--rounds", type=int, default=ROUNDS, metavar="N", help=f"measure each this number of times (default: {ROUNDS})"
     )
     parser.add_argument(
-        "--chip", default="", metavar="NAME", help="predict too what the kernels of a call take there, as on a100"
+        "--chip", default="", metavar="NAME", help="also predict the time of a call's kernels on this chip, as in a100"
     )
     add_json_or_file(parser)
-    parser.add_argument("--save", metavar="NAME", help="keep this run, to hold later ones against it")
-    parser.add_argument("--against", metavar="NAME", help="hold this run against a saved one; exit code 1 if slower")
+    parser.add_argument("--save", metavar="NAME", help="keep this run, to compare later ones with it")
+    parser.add_argument("--against", metavar="NAME", help="compare this run with a saved one; exit code 1 if slower")
     parser.add_argument(
         "--threshold",
         type=_part,

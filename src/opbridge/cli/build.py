@@ -28,31 +28,36 @@ from opbridge.waist.manifest.kernels import TWINS
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of `opbridge build`."""
-    parser.add_argument("manifest", type=Path, metavar="ops.yaml", help="the manifest, whose folder holds the kernels")
+    parser.add_argument("manifest", type=Path, metavar="ops.yaml", help="the manifest; its folder holds the kernels")
     parser.add_argument(
         *("-o", "--output"),
         type=Path,
         metavar="DIR",
-        help="put the libraries here, built for any machine of this architecture; otherwise they stay in the cache",
+        help="write libraries for any machine of this architecture here (default: keep them in the cache)",
     )
-    parser.add_argument("--device", choices=DEVICES, help="only this device's kernels")
+    parser.add_argument("--device", choices=DEVICES, help="build the kernels of this device only")
     parser.add_argument(
-        *("-j", "--jobs"), type=_jobs, metavar="N", help="compilers at a time; by default one a processor"
+        *("-j", "--jobs"), type=_jobs, metavar="N", help="compilers to run at a time (default: one per processor)"
     )
     parser.add_argument(
         "--publish",
         type=Path,
         metavar="DIR",
-        help="add what was built, and the frameworks' adapters, to the cache that many machines share",
+        help="add the builds and the adapters of the frameworks to a cache that many machines share",
     )
     parser.add_argument(
-        "--sign", type=Path, metavar="KEY", help="with --publish: sign it with this key, from `opbridge cache key KEY`"
+        "--sign",
+        type=Path,
+        metavar="KEY",
+        help="with --publish: sign the builds with this key, from `opbridge cache key KEY`",
     )
-    parser.add_argument("--export", choices=("tvm-ffi",), help="with -o: the libraries are also for hosts of this kind")
+    parser.add_argument(
+        "--export", choices=("tvm-ffi",), help="with -o: make libraries that hosts of this kind load, too"
+    )
     parser.add_argument(
         "--compile-commands",
         action="store_true",
-        help="only write compile_commands.json beside the manifest, by which editors complete kernels",
+        help="only write compile_commands.json next to the manifest, for editors",
     )
     parser.add_argument(
         "--watch", action="store_true", help="build and check again whenever a source changes, until Ctrl-C"

@@ -17,11 +17,11 @@ from opbridge.cli.terminal import size
 _KEY = re.compile("[0-9a-f]{8,}")
 
 _ACTIONS = {
-    "ls": "list what is stored, the last used first",
-    "gc": "remove the longest unused until the rest fits OPBRIDGE_CACHE_SIZE (5 GiB by default)",
-    "clear": "remove everything that is not being built right now",
+    "ls": "list the entries, most recently used first",
+    "gc": "remove the least recently used entries until the rest fits OPBRIDGE_CACHE_SIZE (default: 5 GiB)",
+    "clear": "remove everything except running builds",
     "key": "make a key in FILE that signs what `opbridge build --publish` adds, or show the public half of one",
-    "log": "show all that compilers said of the build that failed, by the KEY that the error ends with",
+    "log": "show the complete compiler output of a failed build, by the KEY at the end of its error",
 }
 _NAMED = {"key": "FILE", "log": "KEY"}
 """The argument of the actions that take one."""
@@ -31,7 +31,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of `opbridge cache`."""
     help_text = "; ".join(f"{name}: {does}" for name, does in _ACTIONS.items())
     parser.add_argument("action", choices=_ACTIONS, help=help_text)
-    help_text = "of `key`: the FILE where the key is, or will be; of `log`: the KEY"
+    help_text = "with `key`: the FILE of the key; with `log`: the KEY of the build"
     parser.add_argument("name", nargs="?", metavar="FILE|KEY", help=help_text)
     add_json(parser)
 

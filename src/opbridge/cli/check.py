@@ -33,8 +33,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="[NAME=]REFERENCE",
-        help="what results (of the operator NAME) are held against: another kernel as DEVICE, an operator of "
-        "PyTorch's as aten::NAME, a function of NumPy arrays as MODULE:FUNCTION; may be repeated with names",
+        help="compare results (of the operator NAME) with another kernel as DEVICE, a PyTorch operator as aten::NAME, "
+        "or a function of NumPy arrays as MODULE:FUNCTION; may be repeated with names",
     )
     parser.add_argument(
         "--sanitize",
@@ -45,10 +45,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--junit", type=Path, metavar="FILE", help="write the rows as JUnit XML")
     add_json_or_file(parser)
-    parser.add_argument("--plot", type=Path, metavar="FILE", help="draw gradients' errors against eps, as PNG or SVG")
-    parser.add_argument("--seed", type=int, default=0, metavar="N", help="of the random inputs (default: 0)")
     parser.add_argument(
-        "--timeout", type=_seconds, default=60.0, metavar="S", help="seconds that one input may take (default: 60)"
+        "--plot", type=Path, metavar="FILE", help="plot the errors of gradients over eps, as PNG or SVG"
+    )
+    parser.add_argument("--seed", type=int, default=0, metavar="N", help="the seed of the random inputs (default: 0)")
+    parser.add_argument(
+        "--timeout",
+        type=_seconds,
+        default=60.0,
+        metavar="S",
+        help="the time limit of one input, in seconds (default: 60)",
     )
 
 

@@ -21,24 +21,28 @@ _STALE = 1
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of `opbridge codegen`."""
     parser.add_argument(
-        "files", type=Path, nargs="*", metavar="FILE.yaml", help="declarations, of one or more dialects"
+        "files", type=Path, nargs="*", metavar="FILE.yaml", help="declarations, in one or more dialects"
     )
-    parser.add_argument("-o", "--output", type=Path, metavar="DIR", help="where the sources go")
-    parser.add_argument("--namespace", metavar="NAME", help="of the backend's own operators, as in torch.ops.NAME")
-    parser.add_argument("--key", help="the backend's dispatch key; without it an ops.yaml brings its own kernels along")
-    parser.add_argument("--cpp-namespace", metavar="NAME", help="of the kernels (default: NAMESPACE::native)")
-    parser.add_argument("--torch-version", metavar="VERSION", help="where entries are for ranges of versions")
+    parser.add_argument("-o", "--output", type=Path, metavar="DIR", help="write the sources here")
+    parser.add_argument(
+        "--namespace", metavar="NAME", help="the namespace of the backend's own operators, as in torch.ops.NAME"
+    )
+    parser.add_argument("--key", help="the backend's dispatch key; without it the kernels of an ops.yaml are included")
+    parser.add_argument(
+        "--cpp-namespace", metavar="NAME", help="the C++ namespace of the kernels (default: NAMESPACE::native)"
+    )
+    parser.add_argument("--torch-version", metavar="VERSION", help="select the entries for this PyTorch version")
     parser.add_argument(
         "--keep-going",
         action="store_true",
-        help="leave out operators and derivatives that are wrong, say why by cause, and write the others",
+        help="skip wrong operators and derivatives, list them by cause, and write the others",
     )
-    parser.add_argument("--strict", action="store_true", help="take a field that is not known as an error")
-    parser.add_argument("--check", action="store_true", help="write nothing; fail if what is there is not up to date")
+    parser.add_argument("--strict", action="store_true", help="treat an unknown field as an error")
+    parser.add_argument("--check", action="store_true", help="write nothing; fail if the sources are not up to date")
     parser.add_argument(
         "--explain",
         metavar="OPERATOR",
-        help="say which kernels a call goes through and what was generated for it; without files, of what is installed",
+        help="show the kernels and generated code of a call; without files, for the installed PyTorch",
     )
 
 

@@ -33,13 +33,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("library", type=Path, metavar="out.so", help="the library to write")
     parser.add_argument(
-        "--device", choices=DEVICES, help="what the kernel runs on (default: as the source's name says)"
+        "--device", choices=DEVICES, help="the device of the kernel (default: by the file name of the source)"
     )
     parser.add_argument(
         "--for",
         dest="host",
         choices=("onnxruntime",),
-        help="the operators of an ops.yaml as custom operators of this host, in the place of functions",
+        help="compile the operators of an ops.yaml as custom operators of this host",
     )
 
 

@@ -34,7 +34,7 @@ _FOR_ZSH = "autoload -U +X compinit && compinit -u\nautoload -U +X bashcompinit 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of `opbridge completion`."""
-    parser.add_argument("shell", choices=tuple(_SHELLS), help="the shell that reads what is printed")
+    parser.add_argument("shell", choices=tuple(_SHELLS), help="the shell that reads the script")
 
 
 def run(options: argparse.Namespace) -> int:

@@ -32,24 +32,26 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="SHAPE",
-        help="a tensor that the model is traced with, as 2,3,224,224 or 8,128:int64; once for each argument",
+        help="the shape of an argument, as 2,3,224,224 or 8,128:int64; repeat it for each argument",
     )
-    parser.add_argument("--inputs", metavar="MODULE:NAME", help="the inputs as a tuple, or a function that gives them")
+    parser.add_argument("--inputs", metavar="MODULE:NAME", help="a tuple of inputs, or a function that returns one")
     parser.add_argument("--to", default="mindspore", metavar="FRAMEWORK", help="mindspore (default) or jax")
-    parser.add_argument("-o", "--output", type=Path, required=True, metavar="DIR", help="the package that is written")
+    parser.add_argument("-o", "--output", type=Path, required=True, metavar="DIR", help="write the package here")
     parser.add_argument(
         "--prefer",
         default="aten",
         metavar="KERNELS",
-        help="aten (default): PyTorch's; native: the framework's where a trial shows that they agree",
+        help="aten (default): PyTorch kernels; native: operators of the framework where a trial shows that they agree",
     )
-    parser.add_argument("--native-only", action="store_true", help="the framework's alone, or what is in the way")
+    parser.add_argument(
+        "--native-only", action="store_true", help="use only operators of the framework, or report why not"
+    )
     parser.add_argument(
         "--check",
         action="store_true",
-        help="compare values, the gradient of each parameter and three steps of training with PyTorch's",
+        help="compare values, the gradient of each parameter and three training steps with PyTorch",
     )
-    parser.add_argument("--page", type=Path, metavar="FILE", help="with --check: what was found as one HTML file")
+    parser.add_argument("--page", type=Path, metavar="FILE", help="with --check: write the results as one HTML file")
     add_json(parser)
 
 

@@ -18,7 +18,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=Path,
         nargs="?",
         metavar="FILE.so",
-        help="why this library does not load, what it offers, and how to use it; it is read and not run",
+        help="report why this library does not load, what it offers and how to use it, without running it",
     )
     add_json(parser)
 

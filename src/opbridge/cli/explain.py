@@ -17,8 +17,10 @@ from opbridge.waist.manifest import Manifest, OpSpec
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of `opbridge explain`."""
     parser.add_argument("manifest", type=Path, metavar="ops.yaml", help="the manifest with the formula")
-    parser.add_argument("operators", nargs="*", metavar="OPERATOR", help="only these; all that have formulas otherwise")
-    parser.add_argument("--source", action="store_true", help="print the kernels too, as they are compiled")
+    parser.add_argument(
+        "operators", nargs="*", metavar="OPERATOR", help="only these operators (default: all with formulas)"
+    )
+    parser.add_argument("--source", action="store_true", help="also print the kernels, as they are compiled")
     add_json(parser)
 
 

@@ -19,7 +19,7 @@ def add_json(parser: argparse.ArgumentParser) -> None:
 
 def add_json_or_file(parser: argparse.ArgumentParser) -> None:
     """Add `--json [FILE]`, which prints JSON instead of text, or writes it to a file in addition."""
-    help_text = "print JSON instead; or write it into FILE, and print what is always printed"
+    help_text = "print JSON instead, or write it into FILE and print the usual text"
     parser.add_argument("--json", type=Path, nargs="?", const=_PRINTED, metavar="FILE", help=help_text)
 
 

@@ -22,36 +22,56 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         nargs="?",
         type=Path,
         metavar="REFERENCE.py|DIR|ops.yaml",
-        help="the task, a folder of tasks, or a manifest of opbridge's operators; with --serve, of verdicts",
+        help="the task, a folder of tasks, or a manifest of operators; with --serve, a folder for verdicts",
     )
     parser.add_argument(
         "answer",
         nargs="?",
         metavar="ANSWER",
-        help="what is to do the same; of a manifest, what operators are held against (check --reference)",
+        help="the answer to judge; with a manifest, the reference of its operators (check --reference)",
     )
-    parser.add_argument("--seed", type=int, default=0, metavar="N", help="of the inputs (default: 0)")
+    parser.add_argument("--seed", type=int, default=0, metavar="N", help="the seed of the inputs (default: 0)")
     parser.add_argument(
-        "--timeout", type=float, default=60.0, metavar="S", help="seconds for the build, and for a call (default: 60)"
+        "--timeout",
+        type=float,
+        default=60.0,
+        metavar="S",
+        help="the time limit of the build and of each call, in seconds (default: 60)",
     )
     parser.add_argument(
-        *("-j", "--jobs"), type=int, default=1, metavar="N", help="answers of a folder at a time (default: 1)"
+        *("-j", "--jobs"),
+        type=int,
+        default=1,
+        metavar="N",
+        help="with a folder: answers to judge at a time (default: 1)",
     )
-    parser.add_argument(
-        "--ray", metavar="ADDRESS", help="of a folder: on a cluster of Ray's instead; `auto` is this one's"
-    )
-    parser.add_argument("--page", type=Path, metavar="FILE", help="of a folder: one HTML file of its verdicts")
+    parser.add_argument("--ray", metavar="ADDRESS", help="with a folder: judge on a Ray cluster; `auto` finds it")
+    parser.add_argument("--page", type=Path, metavar="FILE", help="with a folder: write the verdicts as one HTML file")
     add_json(parser)
     parser.add_argument(
-        "--cost", metavar="CHIP", help="say too what a right answer takes on a chip beside the reference, as in a100"
+        "--cost",
+        metavar="CHIP",
+        help="also predict the time of a right answer and of the reference on a chip, as in a100",
     )
 
     serving = parser.add_argument_group("serving")
-    serving.add_argument("--serve", action="store_true", help="judge what programs hand in by HTTP, until it is ended")
-    serving.add_argument("--host", default="127.0.0.1", metavar="NAME", help="to listen on (default: 127.0.0.1)")
-    serving.add_argument("--port", type=int, default=8765, metavar="N", help="0 is any that is free (default: 8765)")
-    serving.add_argument("--token-file", type=Path, metavar="FILE", help="with the secret that clients show")
-    serving.add_argument("--queue", type=int, default=1000, metavar="N", help="answers that may wait (default: 1000)")
+    serving.add_argument("--serve", action="store_true", help="judge answers that arrive by HTTP, until interrupted")
+    serving.add_argument(
+        "--host", default="127.0.0.1", metavar="NAME", help="listen on this address (default: 127.0.0.1)"
+    )
+    serving.add_argument(
+        "--port", type=int, default=8765, metavar="N", help="listen on this port; 0 picks a free one (default: 8765)"
+    )
+    serving.add_argument(
+        "--token-file", type=Path, metavar="FILE", help="the file with the secret that clients must send"
+    )
+    serving.add_argument(
+        "--queue",
+        type=int,
+        default=1000,
+        metavar="N",
+        help="accept at most this number of waiting answers (default: 1000)",
+    )
 
 
 def run(options: argparse.Namespace) -> int:

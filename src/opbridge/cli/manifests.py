@@ -53,9 +53,11 @@ def add_selection(parser: argparse.ArgumentParser, done: str, by_default: str | 
         "--framework",
         action="append",
         choices=tuple(FRAMEWORKS),
-        help="only this one; all that are installed by default",
+        help="only this framework (default: all that are installed)",
     )
-    parser.add_argument("--device", choices=DEVICES, default="cpu", help=f"whose kernels are {done} (default: cpu)")
+    parser.add_argument(
+        "--device", choices=DEVICES, default="cpu", help=f"the device whose kernels are {done} (default: cpu)"
+    )
 
 
 def load_library(manifest: Path, device: str) -> OpLibrary:

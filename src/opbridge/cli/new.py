@@ -15,13 +15,13 @@ from opbridge.waist.manifest import Manifest
 
 _TEMPLATES = Path(__file__).with_name("templates")
 _CHOICES = {
-    "formula": "one line of mathematics, whose kernels and gradient follow (default)",
+    "formula": "a formula, with generated kernels and gradient (default)",
     "cpp": "a C++ kernel, forward and gradient",
-    "cuda": "the same in CUDA, which runs on a GPU, and checked on the CPU",
-    "cuda-program": "a first CUDA program, with a mistake that is found without a GPU",
-    "ascend": "the same in Ascend C, which runs on an NPU, and checked on the CPU",
-    "aten": "an operator of PyTorch's for the other frameworks",
-    "torch-extension": "a PyTorch extension with its gradient, just in time",
+    "cuda": "the same in CUDA, which runs on a GPU, or checked on the CPU",
+    "cuda-program": "a first CUDA program, with a bug that is found without a GPU",
+    "ascend": "the same in Ascend C, which runs on an NPU, or checked on the CPU",
+    "aten": "a PyTorch operator for the other frameworks",
+    "torch-extension": "a PyTorch extension with its gradient, built on import",
 }
 _NAME = re.compile(r"[a-z][a-z0-9_]*")
 # The word NAME, but not in TORCH_EXTENSION_NAME.
@@ -32,7 +32,9 @@ _OURS = ("main", "ob", "std")
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of `opbridge new`."""
-    parser.add_argument("name", metavar="NAME", help="the operator and its folder; lower-case, as in scaled_add")
+    parser.add_argument(
+        "name", metavar="NAME", help="the name of the operator and of its folder, in lower case, as in scaled_add"
+    )
     parser.add_argument(
         "--template",
         choices=_CHOICES,
@@ -62,7 +64,7 @@ def _first_step(files: Mapping[str, str]) -> str:
 
 def _render(name: str, template: Path) -> Mapping[str, str]:
     if not _NAME.fullmatch(name) or not is_cpp_name(name) or name in _OURS or keyword.iskeyword(name):
-        hint = "a lower-case letter, then letters, digits and underscores, as in scaled_add; no word of C++ or Python"
+        hint = "use a lower-case letter, then letters, digits and underscores; no keyword of C++ or Python"
         raise InputError(f"'{name}' cannot be the name of an operator", hint=hint)
     files = {
         _PLACEHOLDER.sub(name, path.name.removesuffix(".in")): _PLACEHOLDER.sub(name, path.read_text(encoding="utf-8"))
@@ -79,6 +81,6 @@ def _write(folder: Path, files: Mapping[str, str]) -> None:
         for name, text in files.items():
             (folder / name).write_text(text, encoding="utf-8")
     except FileExistsError:
-        raise InputError(f"{folder} is there already", hint="choose another name, or remove it") from None
+        raise InputError(f"{folder} exists already", hint="choose another name, or remove it") from None
     except OSError as error:
         raise InputError(f"cannot write {folder}: {error.strerror}") from None

@@ -54,14 +54,14 @@ def operator(line: str, cell: str) -> Op:
     kind, schema, *rules = [*shlex.split(line), "", ""]
     if kind not in KINDS or not schema:
         hint = did_you_mean(kind, KINDS) or f"a cell holds one of {', '.join(KINDS)}, as in: {USAGE}"
-        raise InputError(f"expected a kind of source and a schema behind %%opbridge, got {line!r}", hint=hint)
+        raise InputError(f"expected a kind of source and a schema after %%opbridge, got {line!r}", hint=hint)
     return KINDS[kind](cell, schema, **dict(_rule(word) for word in rules if word))
 
 
 def _rule(word: str) -> tuple[str, Any]:
     name, given, value = word.partition("=")
     if not given:
-        raise InputError(f"expected rules as NAME=VALUE behind the schema, got {word!r}", hint=f"as in: {USAGE}")
+        raise InputError(f"expected rules as NAME=VALUE after the schema, got {word!r}", hint=f"as in: {USAGE}")
     return name, yaml.safe_load(value)
 
 
@@ -81,7 +81,7 @@ def of_judgement(found: Judgement) -> Markup:
 def of_profile(found: Profile) -> Markup:
     """Return the table of predicted costs by kernel."""
     heading = element("caption", f"{found.chip.title}: predicted by counts and published rates, never measured")
-    head = element("tr", *(element("th", name) for name in ("kernel", "time", "bound by", "heaviest line", "to do")))
+    head = element("tr", *(element("th", name) for name in ("kernel", "time", "bound by", "heaviest line", "hint")))
     return element("table", heading, head, [_row_of(kernel) for kernel in found.kernels])
 
 

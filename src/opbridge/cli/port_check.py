@@ -23,11 +23,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--manifest",
         type=Path,
         metavar="ops.yaml",
-        help="declares the operator that both are kernels of (default: the ops.yaml beside the original, if it does)",
+        help="declares the operator of both kernels (default: the ops.yaml next to the original, if it does)",
     )
-    parser.add_argument("--schema", metavar="SCHEMA", help="the operator, where kernels do not show it themselves")
-    parser.add_argument("--out", metavar="RULE", help="what its output is like: an argument, or [x.shape[0], 4]")
-    parser.add_argument("--shapes", metavar="DIMENSIONS", help="names or sizes, as in 'm k, k n -> m n'")
+    parser.add_argument("--schema", metavar="SCHEMA", help="the operator, if the kernels do not define it")
+    parser.add_argument("--out", metavar="RULE", help="the shape of its output: an argument, or as in [x.shape[0], 4]")
+    parser.add_argument(
+        "--shapes", metavar="DIMENSIONS", help="the dimensions of inputs and outputs, as in 'm k, k n -> m n'"
+    )
     parser.add_argument(
         "--launch",
         action="append",
@@ -35,15 +37,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="NAME=FORMULA",
         help="a parameter of a bare kernel, as in n=x.numel, or grid, block, blockDim; may be repeated",
     )
-    parser.add_argument("--dtype", action="append", default=[], metavar="NAME", help="only this one; may be repeated")
+    parser.add_argument(
+        "--dtype", action="append", default=[], metavar="NAME", help="only this element type; may be repeated"
+    )
     parser.add_argument(
         "--tolerance",
         type=float,
         metavar="PART",
-        help="how far results may part, as a part of the largest value (default: by element type; 3e-5 for float32)",
+        help="the allowed difference relative to the largest value (default: by element type; 3e-5 for float32)",
     )
-    parser.add_argument("--seed", type=int, default=0, metavar="N", help="of the random inputs (default: 0)")
-    parser.add_argument("--timeout", type=float, default=60.0, metavar="S", help="seconds for an input (default: 60)")
+    parser.add_argument("--seed", type=int, default=0, metavar="N", help="the seed of the random inputs (default: 0)")
+    parser.add_argument(
+        "--timeout", type=float, default=60.0, metavar="S", help="the time limit of one input, in seconds (default: 60)"
+    )
     add_json(parser)
 
 

@@ -34,16 +34,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="OPERATOR-OR-PROGRAM",
         help="ops.yaml or ops.yaml:NAME, a .cu with a main, or a program by `opbridge twin nvcc --counters`",
     )
-    parser.add_argument("arguments", nargs="*", metavar="-- ARGUMENTS", help="for the program")
+    parser.add_argument("arguments", nargs="*", metavar="-- ARGUMENTS", help="the arguments of the program")
     parser.add_argument(
-        "--chip", metavar="NAME", help="whose rates costs are held against (default: a100, 910b for Ascend C)"
+        "--chip", metavar="NAME", help="compute costs for the rates of this chip (default: a100, 910b for Ascend C)"
     )
     parser.add_argument("--trace", type=Path, metavar="FILE", help="write a trace for Perfetto")
     parser.add_argument(
         "--trace-memory",
         type=Path,
         metavar="FILE",
-        help="draw which thread of CUDA touches what, for a browser",
+        help="draw which CUDA thread touches which memory, as HTML",
     )
     add_json(parser)
 
@@ -98,7 +98,7 @@ def _compile(source: str, program: str) -> None:
     from opbridge.twins.cuda import nvcc as twin_nvcc
 
     if twin_nvcc.run(["--counters", "-O2", source, "-o", program], twin_nvcc.write(Cache().root / "cuda")):
-        raise BuildError(f"{source} does not compile: what the compiler said stands above")
+        raise BuildError(f"{source} does not compile: see the messages of the compiler above")
 
 
 def _of_manifest(manifest: Path, name: str, chip: str | None) -> Profile:
@@ -157,7 +157,7 @@ def _of_kernel(kernel: KernelCost) -> list[str]:
     for place, line in shown:
         said.append(f"  {place:<{width}}  {_of_line(line)}")
         if line.advice:
-            said.append(f"  {'':<{width}}  to do: {line.advice}")
+            said.append(f"  {'':<{width}}  hint: {line.advice}")
     if len(kernel.lines) > _LINES:
         said.append(f"  and {len(kernel.lines) - _LINES} lighter lines")
     return said

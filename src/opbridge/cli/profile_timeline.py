@@ -25,12 +25,12 @@ def of_timeline(kernel: KernelTimeline, time: str) -> Iterator[str]:
     if kernel.is_cut:
         yield "  the block did more than is kept: its end is not in here"
     for sentence in kernel.advice:
-        yield f"  to do: {sentence}"
+        yield f"  hint: {sentence}"
     width = max((len(line.site.place) for line in kernel.lines), default=0)
     for line in kernel.lines[:_LINES]:
         yield f"  {line.site.place:<{width}}  {_of_line(line)}"
         if line.advice:
-            yield f"  {'':<{width}}  to do: {line.advice}"
+            yield f"  {'':<{width}}  hint: {line.advice}"
     if len(kernel.lines) > _LINES:
         yield f"  and {len(kernel.lines) - _LINES} shorter lines"
 

@@ -29,17 +29,17 @@ _FILE = Path("opbridge-report.html")
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of `opbridge report`."""
     parser.add_argument(
-        "-o", "--output", type=Path, default=_FILE, metavar="FILE", help=f"where the report goes (default: {_FILE})"
+        "-o", "--output", type=Path, default=_FILE, metavar="FILE", help=f"write the report here (default: {_FILE})"
     )
     parser.add_argument(
         "--check",
         action="append",
         type=Path,
         metavar="FILE",
-        help="what `opbridge check --json FILE` wrote; may be repeated, for several devices",
+        help="the FILE of `opbridge check --json FILE`; may be repeated, for several devices",
     )
-    parser.add_argument("--bench", type=Path, metavar="FILE", help="what `opbridge bench --json FILE` wrote")
-    parser.add_argument("--profile", type=Path, metavar="FILE", help="what `opbridge profile --json` printed")
+    parser.add_argument("--bench", type=Path, metavar="FILE", help="the FILE of `opbridge bench --json FILE`")
+    parser.add_argument("--profile", type=Path, metavar="FILE", help="the output of `opbridge profile --json`")
     add_selection(parser, "shown", by_default="ops.yaml")
 
 

@@ -14,7 +14,10 @@ from opbridge.cli.becoming import become
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of `opbridge run-build`."""
     parser.add_argument(
-        "command", nargs=argparse.REMAINDER, metavar="COMMAND", help="what builds it: pip install ., or setup.py"
+        "command",
+        nargs=argparse.REMAINDER,
+        metavar="COMMAND",
+        help="the build command, as in pip install . or setup.py",
     )
 
 

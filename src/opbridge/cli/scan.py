@@ -37,21 +37,25 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "target",
         metavar="SCRIPT.py|MODULE:MODEL",
-        help="a script to run; or a model's class, a function that makes one as module:make(), or a model itself",
+        help="a script; or a model, its class, or a function that returns one, as module:make()",
     )
     parser.add_argument(
         "--input",
         action="append",
         default=[],
         metavar="SHAPE",
-        help="a tensor that the model is run on, as 2,3,224,224 or 8,128:int64; once for each argument",
+        help="the shape of an argument, as 2,3,224,224 or 8,128:int64; repeat it for each argument",
     )
     parser.add_argument(
-        "--namespace", metavar="NAME", help="of the operators that are written; the model's name and _ops by default"
+        "--namespace",
+        metavar="NAME",
+        help="the namespace of the written operators (default: the name of the model and _ops)",
     )
-    parser.add_argument("-o", "--output", type=Path, metavar="DIR", help="the package; the namespace by default")
+    parser.add_argument(
+        "-o", "--output", type=Path, metavar="DIR", help="write the package here (default: the namespace)"
+    )
     add_json(parser)
-    parser.add_argument("arguments", nargs="*", metavar="-- ARGUMENTS", help="of the script")
+    parser.add_argument("arguments", nargs="*", metavar="-- ARGUMENTS", help="the arguments of the script")
 
 
 def run(options: argparse.Namespace) -> int:

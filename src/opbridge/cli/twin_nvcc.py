@@ -10,7 +10,9 @@ PREFIX_CHARS = "\0"
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of `opbridge twin nvcc`."""
-    help_text = "what nvcc takes; --home alone prints the folder that stands for an installed CUDA, with bin/nvcc in it"
+    help_text = (
+        "the arguments of nvcc; --home alone prints a folder that replaces an installed CUDA, with bin/nvcc in it"
+    )
     parser.add_argument("arguments", nargs=argparse.REMAINDER, metavar="ARGUMENT", help=help_text)
 
 

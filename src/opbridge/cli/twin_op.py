@@ -15,17 +15,19 @@ if TYPE_CHECKING:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of `opbridge twin op`."""
     parser.add_argument(
-        "folder", type=Path, metavar="DIR", help="the project: it has op_host and op_kernel, or several"
+        "folder", type=Path, metavar="DIR", help="the project, with op_host and op_kernel, or a folder of projects"
     )
     parser.add_argument("-I", dest="include_dirs", type=Path, action="append", default=[], metavar="DIR")
     parser.add_argument(
         *("-o", "--output"),
         type=Path,
         metavar="DIR",
-        help="write libraries, headers and an ops.yaml there, for others to use",
+        help="write libraries, headers and an ops.yaml here",
     )
     parser.add_argument(
-        "--namespace", metavar="NAME", help="of the operators in the ops.yaml (default: the project's folder)"
+        "--namespace",
+        metavar="NAME",
+        help="the namespace of the operators in the ops.yaml (default: the folder of the project)",
     )
     parser.add_argument(
         *("--op", "--operator"),

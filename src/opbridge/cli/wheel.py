@@ -14,27 +14,34 @@ from opbridge.cli.terminal import bold, green, size
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of `opbridge wheel`."""
-    parser.add_argument("manifest", type=Path, metavar="ops.yaml", help="the manifest, whose folder holds the kernels")
-    parser.add_argument("-o", "--output", type=Path, metavar="DIR", default=Path("dist"), help="default: dist")
+    parser.add_argument("manifest", type=Path, metavar="ops.yaml", help="the manifest; its folder holds the kernels")
+    parser.add_argument(
+        "-o", "--output", type=Path, metavar="DIR", default=Path("dist"), help="write the package here (default: dist)"
+    )
     parser.add_argument(
         "--format",
         choices=("wheel", "kernels"),
         default="wheel",
-        help="kernels: a folder that Hugging Face's `kernels` loads; also of a kernel-builder project's build.toml",
+        help="kernels: a folder for Hugging Face `kernels`, also from the build.toml of a kernel-builder project",
     )
-    parser.add_argument("--name", help="of the package (default: the manifest's namespace)")
-    parser.add_argument("--version", default="0.1.0", help="of the package (default: 0.1.0)")
-    parser.add_argument("--license", metavar="SPDX", help='as in "Apache-2.0"')
+    parser.add_argument("--name", help="the name of the package (default: the namespace of the manifest)")
+    parser.add_argument("--version", default="0.1.0", help="the version of the package (default: 0.1.0)")
+    parser.add_argument("--license", metavar="SPDX", help='the license of the package, as in "Apache-2.0"')
     parser.add_argument(
-        *("--license-file",), type=Path, action="append", default=[], metavar="FILE", help="goes with it; repeatable"
+        *("--license-file",),
+        type=Path,
+        action="append",
+        default=[],
+        metavar="FILE",
+        help="add this license file; may be repeated",
     )
-    parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu", help="cuda: the kernels for CUDA as well")
+    parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu", help="cuda: include the CUDA kernels")
     parser.add_argument(
         "--adapter-for",
         action="append",
         default=[],
         metavar="PYTHON",
-        help="bring the PyTorch adapter for this Python and the PyTorch it has, as in env/bin/python; repeatable",
+        help="include the PyTorch adapter for this Python and its PyTorch, as in env/bin/python; may be repeated",
     )
 
 

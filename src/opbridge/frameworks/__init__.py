@@ -159,7 +159,7 @@ def _module(name: str, part: str) -> Any:
     except (ImportError, AttributeError, OSError, RuntimeError) as error:
         raise ToolchainError(
             f"{row.name} is here and does not work: {error}\n"
-            f"  what is imported is {_origin(row)}; install it again, as by `{row.install}`"
+            f"  the import found {_origin(row)}; reinstall it: `{row.install}`"
         ) from error
 
 
@@ -187,7 +187,7 @@ def _tensor_packages(value_type: type) -> list[str]:
 
 
 _OTHER_TENSORS = ("Parameter", "Tracer", "Value", "Variable")
-"""Those whose names do not say so; the last two are of graphs that are being made."""
+"""Those whose names do not tell; the last two are of graphs that are being made."""
 
 
 def _is_tensor_name(name: str) -> bool:

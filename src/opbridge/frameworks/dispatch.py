@@ -14,7 +14,7 @@ from opbridge.waist.op import Op, untraced
 
 
 def static_graph(name: str) -> str:
-    """Return why an operator is not called in a graph of Paddle's."""
+    """Return why an operator is not called in a Paddle graph."""
     return (
         f"{name} cannot be part of a static graph of Paddle's, as paddle.jit.to_static makes one\n"
         "  call it outside of the function that is made static, on tensors that have values"

@@ -41,7 +41,7 @@ def python_headers(purpose: str) -> Path:
     if not (folder / "Python.h").is_file():
         raise ToolchainError(
             f"expected Python's C headers in {folder} to build {purpose}; "
-            "`apt-get install python3-dev` brings them on Debian and Ubuntu"
+            "`apt-get install python3-dev` installs them on Debian and Ubuntu"
         )
     return folder
 

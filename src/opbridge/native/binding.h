@@ -82,7 +82,7 @@ inline std::string bind(const OpPlan& op, Binding& kernel) {
   for (const ArgPlan& arg : op.args) kernel.arg_names.push_back(arg.name.c_str());
   if (op.outputs_from_kernel() && !(kernel.aot && kernel.aot->infers()))
     return op.full_name() + " needs an out rule: its library has no " + kernel.symbol +
-           "InferShape that would say what the outputs are like\n  " + op.schema;
+           "InferShape that would give the shapes of the outputs\n  " + op.schema;
   if (!kernel.signature) return {};
 
   const ob_signature& signature = *kernel.signature;

@@ -19,6 +19,6 @@ inline bool is_masked_array(PyObject* array) {
 }
 
 inline constexpr const char* kUnmask =
-    "pass what it is to stand for behind the mask, x.filled(0), or all of it, x.data";
+    "pass a value for the masked elements, x.filled(0), or all elements, x.data";
 
 }  // namespace opbridge

@@ -45,7 +45,7 @@ def test_one_reference_is_of_one_operator(tmp_path: Path) -> None:
     manifest = written(tmp_path, "T(2)")
     again = "  - func: again(Tensor x) -> Tensor\n    out: x\n    kernels: {cpu: twice.cpp}\n"
     manifest.write_text(manifest.read_text() + again)
-    with pytest.raises(InputError, match=r"one operator is held against, and .* declares 2") as refused:
+    with pytest.raises(InputError, match=r"the reference of one operator, and .* declares 2") as refused:
         judge_operators(manifest, "aten::mul")
     assert "opbridge check --reference NAME=" in str(refused.value)
 

@@ -304,7 +304,7 @@ def test_values_come_back(tmp_path: Path) -> None:
 def test_files_that_mean_harm_are_refused(tmp_path_factory: pytest.TempPathFactory, content: bytes) -> None:
     path = tmp_path_factory.getbasetemp() / "harm"
     path.write_bytes(content)
-    with pytest.raises(InputError, match="is not what a process was to write"):
+    with pytest.raises(InputError, match="is not the file that a process was expected to write"):
         load(path)
 
 

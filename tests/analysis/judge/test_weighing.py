@@ -22,7 +22,7 @@ OPERATORS = ("relu", "mul")
 FOUND = """CUDA error: an illegal memory access was encountered
 cuda-twin: kernel: read of 4 bytes out of bounds [out-of-bounds]
   where   cuda.cu:6, thread (232, 0, 0) of block (3, 0, 0)
-  to do   compare the index with the number of elements"""
+  hint    compare the index with the number of elements"""
 
 
 def array(*numbers: float, dtype: str = "float32") -> Array:
@@ -303,6 +303,6 @@ def test_no_sizes_small_enough(tmp_path: Path) -> None:
 
 def test_what_pytorch_itself_accesses_is_no_fault_of_the_answer(tmp_path: Path) -> None:
     case = Case(tmp_path, SHRUNK)
-    case.fails(0, "cuda-twin: a framework: write of 40960 bytes beyond an allocation [copy-size]\n  to do   look")
+    case.fails(0, "cuda-twin: a framework: write of 40960 bytes beyond an allocation [copy-size]\n  hint    look")
     found = case.decided()
     assert (found.verdict, found.reasons[0].check) == (Verdict.UNDECIDED, "twin")

@@ -58,7 +58,7 @@ def test_dimensions_are_found_by_what_the_original_takes() -> None:
     outcomes = held("add_row")
     assert all(outcome.shapes["row"] == outcome.shapes["x"][1:] for outcome in outcomes)
     assert {(outcome.status, outcome.side) for outcome in outcomes} == {(Status.BROKEN, "port")}
-    assert "refuses what the other takes" in outcomes[0].message
+    assert "refuses inputs that the other accepts" in outcomes[0].message
 
 
 def test_the_originals_own_mistakes_are_told_where_its_dimensions_are_known() -> None:

@@ -17,13 +17,13 @@ def test_neighbours_that_read_neighbours_need_no_advice() -> None:
 def test_lanes_that_are_a_row_apart() -> None:
     line = replace(GOOD, parts=32, worst=32, worst_stride=4096)
     assert advice(line) == (
-        "32 lanes read 32 sectors, 4096 bytes apart: make the fast index threadIdx.x, or go by way of shared memory"
+        "32 lanes read 32 sectors, 4096 bytes apart: make the fast index threadIdx.x, or go through shared memory"
     )
 
 
 def test_fields_of_a_structure() -> None:
     line = replace(GOOD, parts=12, worst=12, worst_stride=12)
-    assert "keep what one thread uses in arrays of their own" in advice(line)
+    assert "keep what one thread uses in separate arrays" in advice(line)
 
 
 def test_scattered_lanes() -> None:
@@ -64,4 +64,4 @@ def test_one_counter_for_all() -> None:
 
 def test_lanes_that_part() -> None:
     line = replace(GOOD, kind="branch", space="", requests=8, lanes=256)
-    assert "both ways are run" in advice(line)
+    assert "both branches run" in advice(line)

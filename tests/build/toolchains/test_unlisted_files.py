@@ -70,7 +70,7 @@ class TestHasInclude:
         (project / "more.h").write_text("")
         second = build(request, cache)
         assert (second.cached, ctypes.CDLL(str(second.path)).answer()) == (False, 2)
-        assert "kernel.cpp asks __has_include(MORE): what it was made from is unknown" in caplog.text
+        assert "kernel.cpp asks __has_include(MORE): its inputs are unknown" in caplog.text
 
     def test_in_a_comment_or_where_it_is_defined_it_asks_nothing(self, cache: Cache, request_for: MakeRequest) -> None:
         text = "// __has_include(NAME)\n#ifndef __has_include\n#define __has_include(x) 0\n#endif\n"

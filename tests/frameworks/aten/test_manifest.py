@@ -88,7 +88,7 @@ def test_copies_and_pickles(names: OpLibrary) -> None:
     [
         ("func: f(Tensor x, str s) -> Tensor, kernels: {cpu: aten::relu}", "it has no argument for 'str s'"),
         ("func: 'f(Tensor x) -> (Tensor, Tensor)', kernels: {cpu: aten::relu}", r"it returns \(Tensor\)"),
-        ("func: f(Tensor x) -> Tensor, kernels: {cpu: aten::mm}", "nothing stands for its argument 'Tensor mat2'"),
+        ("func: f(Tensor x) -> Tensor, kernels: {cpu: aten::mm}", "nothing corresponds to its argument 'Tensor mat2'"),
         (
             "func: 'f(Tensor x, Tensor y) -> Tensor', kernels: {cpu: aten::leaky_relu}",
             "'y' is Tensor, where it takes Scalar negative_slope",

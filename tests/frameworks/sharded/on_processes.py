@@ -206,7 +206,7 @@ def test_several_that_are_written_to(put: Put) -> None:
     assert LIB.swap(x, y) is None
     same(x, Y)
     same(y, X)
-    with pytest.raises(CallError, match="bring it to another placement"):
+    with pytest.raises(CallError, match="move it to another placement"):
         LIB.swap(x, put(Y, R))
 
 

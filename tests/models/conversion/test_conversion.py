@@ -446,7 +446,7 @@ class Branches(torch.nn.Module):
     ("module", "message"),
     [
         (WritesToAPart(), "writes to a part"),
-        (StridesBeyond(), "reads memory beside its tensor"),
+        (StridesBeyond(), "reads memory outside its tensor"),
         (Branches(), "Branches cannot be exported"),
     ],
 )

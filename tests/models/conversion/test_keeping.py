@@ -124,9 +124,7 @@ def test_a_layer_is_never_dropped() -> None:
     module = DropsLayers().eval()
     made = converted(module, (_x(),))
     assert len(made.notes) == 2
-    assert all(
-        re.fullmatch(r"a branch on what is drawn goes .*test_keeping.py\", line \d+", note) for note in made.notes
-    )
+    assert all(re.fullmatch(r"a branch on drawn values .*test_keeping.py\", line \d+", note) for note in made.notes)
     assert "if self.training" not in made.source
 
 

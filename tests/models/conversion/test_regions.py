@@ -194,7 +194,7 @@ class HiddenGradient(torch.nn.Module):
 @pytest.mark.parametrize(
     ("module", "message"),
     [
-        (BranchesWithoutGradients(), r"loses torch.no_grad\(\) beside control flow"),
+        (BranchesWithoutGradients(), r"loses torch.no_grad\(\) next to control flow"),
         (HiddenGradient(), "has a gradient of its own, which the package has to find"),
     ],
 )

@@ -33,7 +33,7 @@ def test_tensors_that_overlap_are_ordered_or_told_of(newer: Any) -> None:
 
 def test_a_tensor_behind_the_end_of_its_memory_is_told_of(newer: Any) -> None:
     x = np.ones(64, np.float32)
-    with pytest.raises(AssertionError, match=r"a tensor of 256 bytes at 196608 ends behind the unified buffer"):
+    with pytest.raises(AssertionError, match=r"a tensor of 256 bytes at 196608 ends after the unified buffer"):
         newer.run("by_addresses", x, x, x.copy(), 192 * 1024)
 
 

@@ -130,10 +130,10 @@ class TestLaunches:
     @pytest.mark.parametrize(
         ("source", "line", "column", "message"),
         [
-            ("int a;\nk<<<1, 2>>;", 2, 2, "expected >>> and the kernel's arguments behind <<<"),
-            ("k<<<1, 2>>> x;", 1, 2, "expected >>> and the kernel's arguments behind <<<"),
+            ("int a;\nk<<<1, 2>>;", 2, 2, "expected >>> and the kernel's arguments after <<<"),
+            ("k<<<1, 2>>> x;", 1, 2, "expected >>> and the kernel's arguments after <<<"),
             ("\n = <<<1, 2>>>();", 2, 4, "expected a kernel's name before <<<"),
-            ("#define CFG(n) <<<n, 1>>>\nk CFG(2) ();", 1, 16, "expected >>> and the kernel's arguments behind <<<"),
+            ("#define CFG(n) <<<n, 1>>>\nk CFG(2) ();", 1, 16, "expected >>> and the kernel's arguments after <<<"),
         ],
     )
     def test_that_cannot_be_understood_are_refused(self, source: str, line: int, column: int, message: str) -> None:

@@ -372,7 +372,7 @@ def test_a_kernel_prints() -> None:
     ("source", "function", "said"),
     [
         ("failing.cu", "overflow", ""),
-        ("no_kernel.cu", "launch_no_kernel", "<<<>>> stands behind a function that is not a __global__ function"),
+        ("no_kernel.cu", "launch_no_kernel", "<<<>>> follows a function that is not a __global__ function"),
         ("no_kernel.cu", "wait_on_the_host", "__syncthreads was called by host code"),
     ],
     ids=["writing behind memory without checks", "launching a function", "waiting on the host"],

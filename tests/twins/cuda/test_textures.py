@@ -84,7 +84,7 @@ def test_surfaces(kernels: Any, device: Any) -> None:
 @twin_only
 @pytest.mark.parametrize(
     ("n", "size", "why"),
-    [(7, 4, "beside its texels"), (6, 1, "x counts bytes: expected a multiple of the texel's size")],
+    [(7, 4, "outside its texels"), (6, 1, "x counts bytes: expected a multiple of the texel's size")],
 )
 def test_misused_surfaces(kernels: Any, device: Any, n: int, size: int, why: str) -> None:
     values = np.zeros((6, 6), np.int32)

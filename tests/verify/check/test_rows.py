@@ -71,7 +71,7 @@ def one_more(x: np.ndarray) -> np.ndarray:
 def test_where_memory_is_hurt_what_else_fails_is_not_advised_alone(operators: OpLibrary) -> None:
     memory, values = check(operators.one_too_few, frameworks=["numpy"], reference=one_more, checks=["bounds", "values"])
     assert (memory.check, memory.status) == ("bounds", Status.FAILED)
-    assert values.message.endswith("; mend what `bounds` tells first, it may be why")
+    assert values.message.endswith("; fix what `bounds` reports first: it may be the cause")
     alone = check(operators.one_too_few, frameworks=["numpy"], reference=one_more, checks=["values"])
     assert "mend" not in alone[0].message
 

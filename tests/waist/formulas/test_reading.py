@@ -25,7 +25,7 @@ BINARY = "f(Tensor x, Tensor y, *, float a=1.0, str mode='up') -> Tensor"
         ("x @ y", "a product of matrices is more than one pass", "write a kernel"),
         ("x.shape * y", "computes with elements, not with sizes", "mean(x) divides"),
         ("sum(x)[0] + y", "has no meaning in a formula", ""),
-        ("x - mean(x, -1)", "'x' stands beside what has lost axes, and beside what has them", "keepdim=True"),
+        ("x - mean(x, -1)", "'x' is combined with values that lost axes, and", "keepdim=True"),
         ("x - mean(y, -1) * max(x * y, -1, keepdim=True)", "one part has lost axes that the other has", "keepdim=True"),
         ("softmax(x - max(x, 0, keepdim=True), -1)", "reduces over", "make it two operators"),
         ("sum(sum(x, -1), 0)", "1:1: a second pass over what is reduced already", "make it two operators"),
@@ -113,7 +113,7 @@ def test_a_name_that_the_backward_needs_is_not_another_operators() -> None:
         "namespace: m\nops:\n- func: f(Tensor x) -> Tensor\n  formula: sin(x)\n"
         "- func: f_backward(Tensor x) -> Tensor\n  formula: x\n"
     )
-    with pytest.raises(ManifestError, match="is what the gradient of this formula is called, and declared already"):
+    with pytest.raises(ManifestError, match="is the name of this formula's gradient, and already declared"):
         Manifest.parse(text)
 
 

@@ -12,7 +12,7 @@ from opbridge.waist.schema import Schema
 
 SHORT, LONG = np.full((2, 1), 3, np.float32), np.ones((2, 5), np.float32)
 COUNTED_AGAIN = {
-    "sum(x, -1, keepdim=True) * y": "along axis -1 what has size 1 there, beside tensors of size 5",
+    "sum(x, -1, keepdim=True) * y": "along axis -1 what has size 1 there, next to tensors of size 5",
     "sum(x) * y": "along axis -1 what has size 1 there",
     "logsumexp(x, 1, keepdim=True) * y": "along axis -1",
     "cumsum(x, -1) * y": "along axis -1",

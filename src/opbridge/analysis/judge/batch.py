@@ -40,7 +40,7 @@ def answers_in(folder: Path) -> list[tuple[Path, Path]]:
     if not found:
         raise InputError(
             f"{folder} has nothing to judge",
-            hint=f"expected folders with a {REFERENCE} and answers, ANY-NAME.py, beside it",
+            hint=f"expected folders with a {REFERENCE} and answers, ANY-NAME.py, next to it",
         )
     return found
 

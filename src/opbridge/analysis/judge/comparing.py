@@ -60,7 +60,7 @@ def difference_of_sizes(answer: object, reference: object) -> Difference | None:
     given, wanted = arrays_of(answer), arrays_of(reference)
     if len(given) != len(wanted):
         message = f"it returns {len(given)} tensors instead of {len(wanted)}"
-        return Difference(message, "return what the reference does", is_of_count=True)
+        return Difference(message, "return the same outputs as the reference", is_of_count=True)
     for output, one, right in zip(_outputs(len(given)), given, wanted, strict=True):
         if found := _of_sizes(output, one, right):
             return found
@@ -121,7 +121,7 @@ def _of_numbers(
     try:
         got = numbers(given)
     except (TypeError, ValueError):
-        return Difference(f"{output} is no tensor of numbers: {given}", "return what the reference does")
+        return Difference(f"{output} is no tensor of numbers: {given}", "return the same outputs as the reference")
     if exact.size == 0:
         return None
     with np.errstate(all="ignore"):
@@ -136,7 +136,7 @@ def _of_numbers(
     return Difference(
         f"{output} is {got[first]:.6g} instead of {exact[first]:.6g}{at}, the first of {int((~fine).sum())} of "
         f"{exact.size} elements that differ; {float(allowed[first]):.2g} is allowed, {why}",
-        "compute what the reference does for these inputs",
+        "compute the same values as the reference for these inputs",
         is_of_numbers=True,
     )
 

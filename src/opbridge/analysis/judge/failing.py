@@ -14,7 +14,7 @@ PROGRAM = "program"
 """The check for calls that are wrong whatever the numbers are."""
 _FINDING = re.compile(r"(?:cuda|ascend)-twin: (?P<what>.*?) \[(?P<check>[\w-]+)\](?P<rest>(?:\n  .*)*)")
 _WHERE = re.compile(r"([\w.-]+\.(?:cuh?|cpp|h):\d+)")
-_TO_DO = re.compile(r"^  to do +(.*)", re.MULTILINE)
+_TO_DO = re.compile(r"^  hint +(.*)", re.MULTILINE)
 _ERROR_PLACE = re.compile(r"^(?:\S*/)?([^\s:]+:\d+)(?::\d+)?: (?:fatal )?error: (.*)", re.MULTILINE)
 _NOT_OURS = re.compile(
     r"fatal error: (cublas|cudnn|cusparse|cusolver|curand|cufft|cutlass|cute|cub|thrust|cuda|mma|nccl|nvToolsExt"
@@ -35,7 +35,9 @@ def of_error(error: dict[str, Any], trial: Trial | None, shapes: tuple[str, ...]
     shape, seed = (trial.shown, trial.seed) if trial else ("", None)
     finding = _FINDING.search(message)
     if finding and finding["what"].startswith(_OF_PYTORCH):
-        reason = Reason("twin", finding["what"], "judge it on a GPU: an operator of PyTorch fails on the twin's device")
+        reason = Reason(
+            "twin", finding["what"], "judge it on a GPU: a PyTorch operator fails on the device of the twin"
+        )
         return Judgement(Verdict.UNDECIDED, (reason,), shapes=shapes)
     if finding and finding["check"] == ENDLESS and trial is not None and trial.plan.may_take_long:
         reason = Reason(TIME, finding["what"], ON_GPU, "", shape, seed)
@@ -59,7 +61,9 @@ def of_error(error: dict[str, Any], trial: Trial | None, shapes: tuple[str, ...]
         return Judgement(Verdict.BROKEN, (Reason("build", f"it does not compile: {said}", "correct it", place),))
     text = f"{error['kind']}: {message.splitlines()[0]}"
     if error.get("tools"):
-        reason = Reason(MACHINE, f"our tools fail while they build it: {text}", "judge it again", error["place"])
+        reason = Reason(
+            MACHINE, f"opbridge's own tools failed during the build: {text}", "judge it again", error["place"]
+        )
         return Judgement(Verdict.UNDECIDED, (reason,), shapes=shapes)
     check = PROGRAM if error["kind"] in _OF_PROGRAMS else "run"
     return Judgement(Verdict.BROKEN, (Reason(check, text, "correct it", error["place"], shape, seed),), shapes=shapes)
@@ -75,7 +79,9 @@ def of_end(run: Run, trials: tuple[Trial, ...], shapes: tuple[str, ...]) -> Judg
         reason = Reason(TIME, f"{how} while at {run.at}", "--timeout waits longer", "", shape, seed)
         return Judgement(Verdict.UNDECIDED, (reason,), shapes=shapes)
     if how.endswith("SIGKILL"):
-        reason = Reason(MACHINE, f"{how}, as where a machine's memory ends", "judge it again", "", shape, seed)
+        reason = Reason(
+            MACHINE, f"{how}, usually because the machine ran out of memory", "judge it again", "", shape, seed
+        )
         return Judgement(Verdict.UNDECIDED, (reason,), shapes=shapes)
     if how == TOO_MUCH_MEMORY:
         # The twin may cause this: it stores more for each tensor than a GPU does.

@@ -53,7 +53,7 @@ class Reason:
     def __str__(self) -> str:
         where = f"{self.place}: " if self.place else ""
         shown = f"\n  with  {self.shape}, seed {self.seed}" if self.shape else ""
-        return f"{where}{self.message} [{self.check}]{shown}" + (f"\n  to do {self.to_do}" if self.to_do else "")
+        return f"{where}{self.message} [{self.check}]{shown}" + (f"\n  hint  {self.to_do}" if self.to_do else "")
 
 
 @dataclass(frozen=True)

@@ -53,7 +53,7 @@ def _of_all_devices(manifest: str | os.PathLike[str], reference: str | None, see
         raise InputError(f"{os.fspath(manifest)} declares no operators")
     if reference is not None and reference not in DEVICES and len(library) > 1:
         raise InputError(
-            f"{reference} is what one operator is held against, and {os.fspath(manifest)} declares {len(library)}",
+            f"{reference} is the reference of one operator, and {os.fspath(manifest)} declares {len(library)}",
             hint="give each a manifest of its own, or say whose it is: opbridge check --reference NAME=...",
         )
     return [row for device in _devices(library) for row in _rows(manifest, device, reference, seed, timeout)]
@@ -96,7 +96,7 @@ def verdict_of(rows: list[Row], seed: int) -> Judgement:
         return Judgement(Verdict.WRONG, bad)
     held = [row for row in rows if row.check == "values" and row.framework == "numpy"]
     if not held or any(row.status is not Status.PASSED for row in held):
-        message = "nothing was found, but nothing says what the values should be"
+        message = "no error was found, but there is no reference for the values"
         reason = Reason("values", message, "name a reference: opbridge judge ops.yaml aten::NAME or module:function")
         return Judgement(Verdict.UNDECIDED, (reason,))
     return Judgement(Verdict.RIGHT, shapes=tuple(f"{row.operator} on {row.device}" for row in held))

@@ -25,8 +25,8 @@ def cheating(run: Run, trials: tuple[Trial, ...], expected: Path, folder: Path, 
                 trial,
                 "operators",
                 f"every operator of the reference ({', '.join(dict.fromkeys(trial.operators))}) is PyTorch's here too: "
-                "no kernel stands for any of them",
-                "compute in a kernel what the reference computes",
+                "no kernel replaces any of them",
+                "compute the values of the reference in a kernel",
             )
     first = telling(trials)
     if first.is_constant:
@@ -39,7 +39,7 @@ def cheating(run: Run, trials: tuple[Trial, ...], expected: Path, folder: Path, 
             muted = None
         if muted is not None and difference(muted, exact, rounded) is None:
             message = "the output is right also when its kernels do nothing: they are not what computes it"
-            return reason_at(first, "kernels", message, "compute in a kernel what the reference computes")
+            return reason_at(first, "kernels", message, "compute the values of the reference in a kernel")
     return _remembered(trials, expected, folder, good)
 
 
@@ -54,6 +54,6 @@ def _remembered(trials: tuple[Trial, ...], expected: Path, folder: Path, good: s
             continue
         differs = not same_bits(load(expected / before.rounded_file), load(expected / trial.rounded_file))
         if arrays_of(one) and same_bits(one, other) and differs:
-            message = "it returns what it returned for other inputs of these sizes"
+            message = "it returns its result for earlier inputs of these sizes"
             return reason_at(trial, "cache", message, "compute each output from its inputs")
     return None

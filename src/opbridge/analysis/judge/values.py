@@ -61,7 +61,7 @@ def load(path: Path) -> Any:
             at += length
         return _rich(head["tree"], arrays)
     except (OSError, ValueError, KeyError, TypeError, IndexError, RecursionError) as error:
-        raise InputError(f"{path.name} is not what a process was to write: {error}") from None
+        raise InputError(f"{path.name} is not the file that a process was expected to write: {error}") from None
 
 
 def each_array(value: object, visit: Callable[[Array], None]) -> None:

@@ -80,7 +80,7 @@ def _pointer(source: Path, parameter: KernelParameter) -> re.Match[str]:
     if found is None or found["type"] not in _ELEMENTS:
         raise InputError(
             f"{source.name}: a kernel that takes '{parameter.type} {parameter.name}' needs a function that starts it",
-            hint="write one on opbridge/kernel.h, and OB_KERNEL(name) behind it",
+            hint="write one on opbridge/kernel.h, followed by OB_KERNEL(name)",
         )
     return found
 

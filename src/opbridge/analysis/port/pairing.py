@@ -133,7 +133,7 @@ def _bare(original: _Source, names: Mapping[str, list[str]]) -> AscendKernel | N
     if found is None and chosen in read.global_functions:
         raise InputError(
             f"{original.path.name}: {chosen} is a template, or in a namespace, and opbridge cannot start it",
-            hint="write a function on opbridge/kernel.h that does, and OB_KERNEL(name) behind it",
+            hint="write a function on opbridge/kernel.h that does, followed by OB_KERNEL(name)",
         )
     return found
 
@@ -183,7 +183,7 @@ def _chosen(source: _Source, names: list[str], wanted: str) -> str:
         raise InputError(which, hint=f"say which: {source.path}:{names[0]}")
     raise InputError(
         f"{source.path.name} has no function that hosts can call",
-        hint="add one on opbridge/kernel.h that launches the kernel, and OB_KERNEL(name) behind it",
+        hint="add one on opbridge/kernel.h that launches the kernel, followed by OB_KERNEL(name)",
     )
 
 
@@ -207,6 +207,6 @@ def _outs(schema: Schema, guessed: Guess | None, said: Said) -> list[dict[str, A
         return [{"out": {"shape": said.out} if said.out.startswith("[") else said.out}]
     shapes = [output_shapes(said.shapes, schema)] if said.shapes else guessed.outputs if guessed else []
     if not shapes:
-        raise InputError(f"{schema} does not say the shape of what it gives", hint="--out x, or --shapes 'm n -> m n'")
+        raise InputError(f"{schema} does not give the shape of its output", hint="--out x, or --shapes 'm n -> m n'")
     dtypes = [{"dtype": dtype} for dtype in guessed.dtypes] if guessed else [{}] * len(schema.new_outputs)
     return [{"out": [{"shape": shape, **dtype} for shape, dtype in zip(each, dtypes, strict=True)]} for each in shapes]

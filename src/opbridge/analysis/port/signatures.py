@@ -70,7 +70,7 @@ def guess(source: Path, symbol: str) -> Guess:
     texts = parameters_of_source(source, symbol)
     if texts is None:
         raise InputError(
-            f"{source.name} shows no parameters of {symbol}; say what it is",
+            f"{source.name} shows no parameters of {symbol}; describe it",
             hint=f'--schema "{symbol}(Tensor x) -> Tensor" --out x',
         )
     parameters = [parameter for text in texts if (parameter := _parameter(source, symbol, text)) is not None]
@@ -89,7 +89,7 @@ def _parameter(source: Path, symbol: str, text: str) -> _Parameter | None:
     found = _PARAMETER.match(" ".join(text.partition("=")[0].split()))
     if found is None:
         raise InputError(
-            f"cannot read '{text}', a parameter of {symbol} in {source.name}", hint="say what it is by --schema"
+            f"cannot read '{text}', a parameter of {symbol} in {source.name}", hint="describe it by --schema"
         )
     if found["type"] == "Context":
         return None

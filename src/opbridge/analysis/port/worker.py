@@ -84,7 +84,7 @@ def _run(run: Run, twins: dict[str, Twinned], begun: Callable[[str], None]) -> O
         return run.outcome(Status.REFUSED, message=str(errors[ORIGINAL]))
     if errors:
         ((side, refusal),) = errors.items()
-        return run.outcome(Status.BROKEN, side=side, message=f"refuses what the other takes: {refusal}")
+        return run.outcome(Status.BROKEN, side=side, message=f"refuses inputs that the other accepts: {refusal}")
     parted = difference(made[ORIGINAL], made[PORT], run.settings.tolerance)
     if parted is None:
         return run.outcome(Status.SAME)

@@ -33,9 +33,9 @@ def _of_sectors(line: LineCost) -> str:
         if stride > size:
             apart = f"{many}, {stride} bytes apart"
             if stride <= 4 * size:
-                return f"{apart}: keep what one thread uses in arrays of their own, or {verb} it at once as a vector"
-            return f"{apart}: make the fast index threadIdx.x, or go by way of shared memory"
-        return f"{many}, scattered: let neighbours {verb} neighbours, sort the indices, or go by way of shared memory"
+                return f"{apart}: keep what one thread uses in separate arrays, or {verb} it at once as a vector"
+            return f"{apart}: make the fast index threadIdx.x, or go through shared memory"
+        return f"{many}, scattered: let neighbours {verb} neighbours, sort the indices, or go through shared memory"
     if line.parts > line.least + line.requests / 2 and line.lanes > WARP // 2 * line.requests:
         return f"{many} where {round(line.least / line.requests)} would do: begin rows at a multiple of 32 bytes"
     if line.kind == "load" and line.parts >= 4 * line.fresh > 0:
@@ -55,7 +55,7 @@ def _of_banks(line: LineCost) -> str:
         return f"{many}, all in one bank: add a column to the array, as in [32][33]"
     if stride and stride % 8 == 0 and stride > 4:
         return f"{many}, {stride} bytes apart: add a column to the array, or store structures as arrays of their fields"
-    return f"{many}: lanes meet in banks; let neighbours use neighbouring words"
+    return f"{many}: lanes share banks; let neighbours use neighbouring words"
 
 
 def _of_constants(line: LineCost) -> str:
@@ -79,4 +79,4 @@ def _of_branch(line: LineCost) -> str:
     share = line.lanes / line.requests
     if line.requests < 2 and share < WARP:
         return ""
-    return "lanes of a warp part here, and both ways are run: let the condition be the same for 32 neighbours"
+    return "lanes of a warp diverge here, and both branches run: make the condition equal for 32 neighbours"

@@ -79,7 +79,7 @@ class BuildExtension(build_ext):  # type: ignore[misc]
         self.announce(text, level=log.INFO)
 
     def get_ext_filename(self, fullname: str) -> str:
-        """Return the file name, without the ABI suffix if the option says so."""
+        """Return the file name, without the ABI suffix if the option asks for it."""
         filename = super().get_ext_filename(fullname)
         parts = filename.split(".")
         return ".".join((*parts[:-2], parts[-1])) if self.no_python_abi_suffix and len(parts) > 2 else str(filename)

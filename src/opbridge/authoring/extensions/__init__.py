@@ -114,7 +114,7 @@ def extension(
 def _check_alone(name: str, *given: object) -> None:
     if any(value is not None for value in given):
         raise CallError(
-            f"extension({name!r}): the file names the sources; beside it there may be `device`, `verbose`, "
+            f"extension({name!r}): the file names the sources; with it, pass only `device`, `verbose`, "
             "`extra_cflags`, `extra_cuda_cflags`, `extra_ldflags` and `extra_include_paths`"
         )
 

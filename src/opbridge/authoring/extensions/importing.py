@@ -115,7 +115,7 @@ def _not_loading(name: str, reason: str) -> OpbridgeError:
     hints = {
         "dynamic module does not define": "add PYBIND11_MODULE(TORCH_EXTENSION_NAME, m) { ... } to its sources, or "
         "pass is_python_module=False if they register operators by TORCH_LIBRARY",
-        "undefined symbol": "define it in one of the sources, or name the library that has it in extra_ldflags",
+        "undefined symbol": "define it in one of the sources, or name the library that defines it in extra_ldflags",
         " registered already": "by an older version of it or by another extension, and PyTorch takes none back: start "
         "a new process, or write a namespace of its own",
         "already registered": "an older version of it has registered the class for the whole process: start a new one, "

@@ -63,7 +63,7 @@ def _loaded(
     if ref.device in TWINS:
         raise UnsupportedError(
             f"{ref} registers its kernels for tensors on {TWINS[ref.device].of}, which the CPU's are not\n"
-            "  name it for that device, and run the program by `opbridge twin run`, which brings such tensors"
+            "  name it for that device, and run the program by `opbridge twin run`, which provides such tensors"
         )
     if not has_device(ref.device):
         return frozenset()

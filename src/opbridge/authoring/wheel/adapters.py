@@ -31,7 +31,7 @@ def build_for(python: str, cache: Cache) -> tuple[str, Path]:
     if torch is None:
         raise InputError(f"{python} has no PyTorch to make an adapter for", hint=f"{python} -m pip install torch")
     if not (Path(headers) / "Python.h").is_file():
-        raise ToolchainError(f"expected the C headers of {python} in {headers}; a python3-dev package brings them")
+        raise ToolchainError(f"expected the C headers of {python} in {headers}; a python3-dev package has them")
     install = TorchInstall.at(Path(torch))
     library = build_adapter(install, cache, python=Interpreter(Path(headers), suffix))
     return prebuilt_name(install, suffix), library

@@ -40,7 +40,7 @@ def make_kernel(order: Order, folder: Path, cache: Cache) -> Made:
     framework = _stable(".".join(map(str, OLDEST)))
     kernel = _kernel(order, package.metadata.name, framework, package.contents)
     path = write_kernel(folder, kernel, lambda place: import_package(place, kernel.package, cache))
-    note = "whoever loads it needs opbridge: pip install opbridge"
+    note = "its users need opbridge: pip install opbridge"
     return replace(package.made(path), notes=(*package.notes, note))
 
 

@@ -245,7 +245,7 @@ def _left_out(ops: Iterable[OpSpec], devices: tuple[str, ...]) -> Iterator[str]:
     paths = dict.fromkeys((kernel.path, kernel.device) for op in ops for kernel in op.kernels)
     for path, device in paths:
         if path is not None and device not in devices:
-            hint = "; --device cuda brings it" if device == "cuda" else ""
+            hint = "; --device cuda adds it" if device == "cuda" else ""
             yield f"{path}  left out: it is for {device}{hint}"
 
 

@@ -172,7 +172,7 @@ class Cache:
         return any(path.is_relative_to(folder) for folder in (self._root, *_stand_ins))
 
     def step(self, what: str, patience: float | None = None) -> AbstractContextManager[None]:
-        """Report what is done inside, if it takes long, beside how long it took the last time."""
+        """Report what is done inside, if it takes long, next to the time that it took before."""
         return step(what, self._root) if patience is None else step(what, self._root, patience)
 
     def begin(self, what: str, patience: float) -> Step:
@@ -347,7 +347,9 @@ class Cache:
             # It is unknown which version the compiler read, so use the result for this call only.
             _log().warning("%s changed while it was being compiled; the next build starts anew", changed)
         elif dependencies.unknown:
-            _log().warning("%s: what it was made from is unknown, so the next build starts anew", dependencies.unknown)
+            _log().warning(
+                "%s: its inputs are unknown, so the next build starts from the beginning", dependencies.unknown
+            )
         else:
             self._remember(first, record)
         return entry
@@ -521,7 +523,7 @@ def _stand_in(root: Path, why: str) -> Cache:
             f"no place to build in: the cache {root} {why}, and so is every folder for temporary files\n"
             "  name one that can be written: export OPBRIDGE_CACHE_DIR=/a/folder/of/yours"
         ) from error
-    _log().warning("the cache %s %s; what it lacks is built for this process alone", root, why)
+    _log().warning("the cache %s %s; missing results are built for this process only", root, why)
     stand_in = Cache(folder)
     _stand_ins.add(stand_in.root)
     return stand_in

@@ -165,7 +165,7 @@ def why_not_loaded(path: str, reason: str) -> str:
     if symbol := _UNDEFINED_SYMBOL.search(reason):
         if _PYTORCH_NAME.match(symbol[1]):
             return f"\n  that is PyTorch's: compile it against the PyTorch that is installed here; {_MORE}{path}"
-        return f"\n  no library that it was linked with has it; {_MORE}{path}"
+        return f"\n  no library that it was linked with defines it; {_MORE}{path}"
     return ""
 
 

@@ -106,7 +106,7 @@ def why_not_inferred(spec: OpSpec) -> str:
         return "it writes to its arguments"
     for argument in spec.schema.arguments:
         if argument.is_tensor and argument.type != BaseType("Tensor"):
-            return f"MindSpore does not say which tensors of '{argument.name}' a call brings"
+            return f"MindSpore does not say which tensors of '{argument.name}' a call has"
     if any(isinstance(rule, FromKernel) for rule in spec.rules.out):
         return "it has no out rule"
     return ""

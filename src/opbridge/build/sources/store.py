@@ -257,7 +257,7 @@ def with_files(op: OpSpec, cache: Cache) -> OpSpec:
     others = [kernel for kernel in op.kernels if kernel.source is None]
     if others:
         raise UnsupportedError(
-            f"{op.schema.full_name} has a formula and kernels beside it, which lie in different places\n"
+            f"{op.schema.full_name} has a formula and kernels, which are in different places\n"
             "  write the formula's kernel into a file with `opbridge explain --source`, and name it under `kernels`"
         )
     return op.without_formula(cache.keep_files({str(kernel.path): str(kernel.source) for kernel in generated}))

@@ -26,6 +26,6 @@ class BuildContext:
         return self.compilers.run(command, folder, scratch, lambda: self.tell(command.about))
 
     def tell(self, text: str) -> None:
-        """Say what the build is at to whoever asked for it, and to a user at a terminal."""
+        """Report the state of the build to the caller that asked for it, and to a user at a terminal."""
         detail(text)
         self.progress(text)

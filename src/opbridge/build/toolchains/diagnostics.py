@@ -55,7 +55,7 @@ _HINTS = (
     (re.compile(r"fatal error: .?opbridge/"), "what kernels include is <opbridge/kernel.h>"),
     (
         re.compile(r"fatal error: "),
-        "put it beside the kernel, install its package, or name its folder: export CXXFLAGS=-I/the/folder",
+        "put it next to the kernel, install its package, or name its folder: export CXXFLAGS=-I/the/folder",
     ),
     (re.compile(r"['‘]ob['’] (has not been|was not|is not a)|undeclared identifier 'ob'"), _KERNEL_HEADER),
     (re.compile(r"unknown type name 'OB_KERNEL'"), _KERNEL_HEADER),
@@ -63,7 +63,7 @@ _HINTS = (
         re.compile(
             r"['‘]std::\w+['’] (has not been|was not|does not)|['‘]\w+['’] (in namespace|is not a member of) ['‘]std"
         ),
-        "#include the standard header that has this name: opbridge/kernel.h brings none with it",
+        "#include the standard header that has this name: opbridge/kernel.h includes none",
     ),
     (
         re.compile(r"read-only location.*ob::In<|cannot assign to return value.*const"),
@@ -279,7 +279,7 @@ def _explain_link(about: str, said: str) -> str | None:
     hidden = any("get_torch_tensors" in symbol for symbol in missing)
     hints = (
         (hidden, "opbridge's ms_ext.h defines it: remove the other ms_ext.h, which is found first"),
-        (missing and not hidden, "define it in this file, or name the library that has it: export LDFLAGS=-lNAME"),
+        (missing and not hidden, "define it in this file, or name the library that defines it: export LDFLAGS=-lNAME"),
         (libraries, "install the library, or name its folder: export LDFLAGS=-L/the/folder"),
         (twice, "keep one definition, or make it static or inline"),
     )

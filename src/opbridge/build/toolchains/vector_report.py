@@ -72,7 +72,7 @@ _REASONS = (
         "it loads or stores what there are no vectors of, as a bool through a pointer",
         "take a mask as ob::In<bool>, whose mask[i] is read as a byte, or read it as uint8_t",
     ),
-    (r"not profitable", "the compiler reckons that vector code would be no faster", "nothing to do: it is short"),
+    (r"not profitable", "the compiler estimates that vector code would be no faster", "change nothing: it is short"),
 )
 _CONVERSIONS = ("ob::detail::widen(", "ob::detail::narrow(")
 """Internal loops of ob::map, which would be reported instead of the kernel's."""

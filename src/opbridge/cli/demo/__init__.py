@@ -30,7 +30,7 @@ _LIBRARY = Path(__file__).parent / "library"
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of `opbridge demo`."""
     parser.add_argument(
-        "--keep", type=Path, metavar="DIR", help="leave the demo's files and its report in this folder, to play with"
+        "--keep", type=Path, metavar="DIR", help="keep the files and the report of the demo in this folder"
     )
 
 

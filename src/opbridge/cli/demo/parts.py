@@ -26,7 +26,7 @@ _BARRIER = "  sums[threadIdx.x] = sum;\n  __syncthreads();\n"
 
 def show_calls(measured: Run) -> None:
     """Print the time of a small call in each framework next to the framework's own expression."""
-    print(f"\n{bold('A call')} of swiglu on a few floats, beside the framework's own silu(x) * gate")
+    print(f"\n{bold('A call')} of swiglu on a few floats, next to silu(x) * gate in the framework")
     for one in measured.measurements:
         if one.extent == SMALL:
             peer = f"{_microseconds(one.reference_time.median):>10}" if one.reference_time else ""

@@ -30,7 +30,7 @@ class Table:
         self._lock = Lock()  # each framework adds rows from its own thread
         columns = " ".join(f"{name:10}" for name in frameworks)
         show()
-        print(bold(f"  {'you bring':{WIDTH}}  {'operator':13} {'built in':9} {columns}"), flush=True)
+        print(bold(f"  {'source':{WIDTH}}  {'operator':13} {'built in':9} {columns}"), flush=True)
 
     def add(self, row: Row) -> None:
         """Add a result, and print the scenarios that every framework has finished."""
@@ -43,7 +43,7 @@ class Table:
     def finish(self) -> None:
         """Print the remaining scenarios, the legend, and the frameworks that are not installed."""
         self._show_until(len(SCENARIOS))
-        print(f"\n  {green('✓')} value   {green('∂')} gradient: both held against NumPy's numbers, in each framework")
+        print(f"\n  {green('✓')} value   {green('∂')} gradient: both compared with NumPy in each framework")
         for framework in FRAMEWORKS.values():
             if framework.name not in self._frameworks and framework.beside_others:
                 print(f"  {framework.name} is not installed: {framework.install}")

@@ -107,7 +107,7 @@ def _inherited(schema: Schema, own: Description, described: Mapping[str, Describ
 def _function(said: Description) -> str:
     function = said.execute[0] if said.execute else ""
     if not is_identifier(function):
-        hint = "write the name of a C function, and behind it, where they differ from the operator's, its arguments"
+        hint = "write the name of a C function, followed by its arguments where they differ from those of the operator"
         raise ManifestError(f"expected a function in `exec`, got '{function}'", said.places["exec"], hint)
     return function
 

@@ -166,7 +166,7 @@ inline void* function(const char* name) {
   }();
   void* found = own ? dlsym(own, name) : nullptr;
   if (!found) found = dlsym(RTLD_DEFAULT, name);
-  TORCH_CHECK(found, "no library has the function ", name, "; link the one that has it, or load it before the call");
+  TORCH_CHECK(found, "no library has the function ", name, "; link or load the one that defines it before the call");
   return found;
 }
 

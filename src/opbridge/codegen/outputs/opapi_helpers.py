@@ -134,7 +134,7 @@ _START = """\
 // What the declarations of generated kernels name, and neither C++ nor PyTorch has: sizes, element types, settings.
 //
 // This file is yours: `opbridge codegen` wrote it once, as a start, and leaves it alone from now on.  What stands here
-// compiles, and is an error when it is called; put your function in its place, or include the header that has it.  What
+// compiles, and is an error when it is called; put your function in its place, or include its header.  What
 // later declarations name comes here too, and by your hand.
 #pragma once
 

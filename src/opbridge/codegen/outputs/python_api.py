@@ -45,7 +45,7 @@ _RETURNED = {"SymInt": "int", "SymBool": "bool", "Device": "torch.device"}
 
 _LOAD = """
 _LIBRARY = Path(__file__).parents[1] / "_{library}.so"
-if _LIBRARY.exists():  # One that was built elsewhere has been loaded by whoever built it.
+if _LIBRARY.exists():  # One that was built elsewhere has been loaded by its builder.
     torch.ops.load_library(_LIBRARY)
 """
 

@@ -32,7 +32,7 @@ def argument_order(own: Schema, other: Schema) -> tuple[int, ...]:
         if place != DEFAULT:
             _check_argument(own.arguments[place], argument, own, other)
         elif argument.default is None:
-            raise _misfit(own, other, f"nothing stands for its argument '{argument}'")
+            raise _misfit(own, other, f"nothing corresponds to its argument '{argument}'")
         order.append(place)
     left = next((argument for place, argument in enumerate(own.arguments) if place not in order), None)
     if left is not None:

@@ -91,7 +91,7 @@ def as_array(tensor: torch.Tensor) -> AnyArray:
         dtype = getattr(ml_dtypes, name)
     except (ImportError, AttributeError):
         raise NotImplementedError(
-            f"the result is of dtype {name}, which NumPy lacks; `pip install ml_dtypes` brings it where it can be had"
+            f"the result is of dtype {name}, which NumPy lacks; `pip install ml_dtypes` adds it where it is available"
         ) from None
     bits: AnyArray = dense.view(getattr(torch, f"uint{dense.itemsize * 8}")).numpy()
     return bits.view(dtype)

@@ -99,7 +99,7 @@ class PaddleOperator:
             raise CallError(f"{self.name}: a tensor lies on {tensor.place}; operators run on Paddle's CPU: x.cpu()")
         if tensor.dtype == paddle.bfloat16:
             raise CallError(
-                f"{self.name}: Paddle lends no bfloat16 to kernels; convert it, as with x.astype('float32')"
+                f"{self.name}: Paddle cannot share bfloat16 with kernels; convert it, as with x.astype('float32')"
             )
         return np.from_dlpack(tensor.detach())
 
@@ -107,7 +107,7 @@ class PaddleOperator:
         if hasattr(value, "__dlpack__"):
             kind = type(value)
             raise CallError(
-                f"{self.name}: the tensors of a call come from one framework, got a paddle.Tensor beside a "
+                f"{self.name}: the tensors of a call must come from one framework, got a paddle.Tensor next to a "
                 f"{kind.__module__}.{kind.__qualname__}; write paddle.from_dlpack(x)"
             )
         return _DTYPE_NAMES[value] if isinstance(value, paddle.dtype) else value

@@ -116,7 +116,7 @@ def transformed() -> bool:
 def slices(call: Callable[..., Any], info: Any, in_dims: Sequence[Any], args: Sequence[Any]) -> Any:
     """Run the call, which returns a tuple, once for each slice of a vmap."""
     if info.batch_size == 0:
-        raise UnsupportedError("vmap over no element at all: what the outputs are like would be unknown")
+        raise UnsupportedError("vmap over no element at all: the shapes of the outputs would be unknown")
     rows = [
         call(*(_slice(arg, dim, at) for arg, dim in zip(args, in_dims, strict=True))) for at in range(info.batch_size)
     ]

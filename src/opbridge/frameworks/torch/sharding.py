@@ -190,7 +190,7 @@ class ShardedOperator:
 
         with_specs = self._mapped(bound, described)
         if any(spec.mesh != specs[0].mesh for spec in specs):
-            raise CallError(f"{self.name}: its tensors lie on different meshes; bring them to one before the call")
+            raise CallError(f"{self.name}: its tensors are on different meshes; move them to one before the call")
 
         def outputs_for(likes: Iterable[torch.Tensor]) -> list[torch.Tensor]:
             given = iter(likes)
@@ -242,7 +242,7 @@ class ShardedOperator:
         return CallError(
             f"{self.name}: argument '{name}' is written to and lies as {spec.placements} on a mesh of shape "
             f"{tuple(spec.mesh.shape)}, in which the operator cannot run (its `shard` rule is {rule}); "
-            f"bring it to another placement before the call: {name} = {name}.redistribute(placements=...)"
+            f"move it to another placement before the call: {name} = {name}.redistribute(placements=...)"
         )
 
 

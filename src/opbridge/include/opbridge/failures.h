@@ -51,7 +51,7 @@ OB_PART Name tensor_name(const Call& call, int32_t p, int32_t i) {
   int32_t tensors = 0;
   for (int32_t i = 0; i < call.n_args; ++i) tensors += is_tensor(call.args[i]);
   fail_as(
-      "the kernel takes %d inputs (ob::In, ob::InOut), %d outputs (ob::Out) and %d attributes, but the call brings "
+      "the kernel takes %d inputs (ob::In, ob::InOut), %d outputs (ob::Out) and %d attributes, but the call has "
       "%d, "
       "%d and %d; make the C++ function and the operator's schema agree",
       call.kernel.n_inputs, call.kernel.n_outputs, call.kernel.n_attributes, tensors, call.nparam - call.n_inputs,
@@ -69,7 +69,7 @@ OB_PART Name tensor_name(const Call& call, int32_t p, int32_t i) {
   const char* hint = "";
   if (call.host == nullptr) {
     given = "missing";
-    hint = ": the caller is not opbridge and brings tensors only; call through opbridge, or take an ob::Optional";
+    hint = ": the caller is not opbridge and passes tensors only; call through opbridge, or take an ob::Optional";
   } else if (kind == OB_ARG_NONE) {
     hint = "; take an ob::Optional to allow None";
   }

@@ -89,7 +89,7 @@ OB_COLD inline void check_spans(const Axes& axes, std::initializer_list<const Te
     for (int32_t a = 0; a < axes.count; ++a) is_meant |= axis == axes.items[a] - (axes.items[a] < 0 ? 0 : rank);
     const int64_t size = broadcast_size(axis, added), whole = broadcast_size(axis, all);
     if (!is_meant || size == whole) continue;
-    fail("a formula adds up along axis ", axis, " what has size ", size, " there, beside tensors of size ", whole,
+    fail("a formula adds up along axis ", axis, " what has size ", size, " there, next to tensors of size ", whole,
          ", and would count it ", whole, " times; make it two operators, or expand it before the call");
   }
 }

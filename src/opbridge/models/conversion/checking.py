@@ -69,7 +69,7 @@ def _compared(module: Any, side: Side, args: Sequence[Any], kwargs: Mapping[str,
     if _draws(module, args, kwargs):
         raise UnsupportedError(
             f"{type(module).__name__} draws random numbers in inference too, so no two calls of it agree; "
-            "check a network that takes what is drawn as an input"
+            "check a network that takes the drawn values as an input"
         )
     with torch.no_grad():
         expected = list(tensors(module(*args, **kwargs)))

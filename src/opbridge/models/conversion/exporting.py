@@ -307,7 +307,7 @@ class _Watch(TorchFunctionMode):  # type: ignore[misc]
         if func in _COMPARED and hasattr(args[0], _DRAWN):
             return self._compared(func, args)
         if func is torch.Tensor.__bool__ and hasattr(args[0], _DECIDED):
-            self.notes.append(f"a branch on what is drawn goes as it does mostly: {caller()}")
+            self.notes.append(f"a branch on drawn values is converted for the usual case: {caller()}")
             return getattr(args[0], _DECIDED)
         if func is torch._C._set_grad_enabled and torch.is_grad_enabled() and not args[0]:
             self._without_gradients.append(caller())
@@ -332,8 +332,8 @@ class _Watch(TorchFunctionMode):  # type: ignore[misc]
         kept = names.count("wrap_with_set_grad_enabled")
         if kept < len(self._without_gradients) and not _CONTROL_FLOW.isdisjoint(names):
             raise UnsupportedError(
-                f"torch.export loses torch.no_grad() beside control flow\n  at {self._without_gradients[kept]}; "
-                "detach() what is computed there instead"
+                f"torch.export loses torch.no_grad() next to control flow\n  at {self._without_gradients[kept]}; "
+                "detach() the values computed there instead"
             )
 
 

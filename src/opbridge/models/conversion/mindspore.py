@@ -109,7 +109,7 @@ from opbridge.models.conversion.cells import {cells}
 
 
 def network():
-    """The network with zeros for weights; `load` of the package brings PyTorch's."""
+    """The network with zeros for weights; `load` of the package loads those of PyTorch's."""
     made = {root}
     name_parameters(made)
     return made

@@ -70,7 +70,7 @@ class Natives:
         """Return the obstacle to a native operator, with the place of its first call."""
         verdict, operator = self.verdicts.get(name), self.operators.get(name)
         if verdict is None or operator is None:
-            return "the network does not call it itself: the conversion brings it"
+            return "the network does not call it itself: the conversion adds it"
         why = "not tried with such arguments" if verdict.state is State.HAS else str(verdict)
         return f"{why}, at {operator.place}"
 

@@ -43,7 +43,7 @@ _SAME = ("contiguous", "alias", "lift_fresh_copy", "lift_fresh")
 _DROPOUTS = ("dropout", "dropout_", "feature_dropout", "alpha_dropout", "feature_alpha_dropout")
 """Operators that do nothing outside of training."""
 _NORMS = ("batch_norm", "instance_norm")
-"""Operators that update statistics in training although their schemas do not say so."""
+"""Operators that update statistics in training although their schemas do not tell."""
 _CHECKS = ("_assert", "sym_constrain_range", "_functional_assert")
 _CONTROL = {"cond": "branch", "while_loop": "repeat", "map_impl": "each", "scan": "accumulate"}
 """PyTorch control flow, and its name in the source of another framework."""
@@ -280,7 +280,7 @@ class Body(ABC):
         bound = self.bound(node, op)
         order = order_in_memory(bound["self"].meta["val"], bound)
         if order is None:
-            raise self.refusal(node, "it reads memory beside its tensor, or a tensor with gaps")
+            raise self.refusal(node, "it reads memory outside its tensor, or a tensor with gaps")
         operand = self.value(bound["self"])
         if order != sorted(order):
             operand = f"{self.brought(torch.ops.aten.permute.default)}({operand}, {order})"

@@ -156,7 +156,7 @@ class Attributes {
         "None",    "a tensor",      "tensors",        "a bool",           "an int",
         "a float", "a string",      "a list of ints", "a list of floats", "a list of bools",
         "a dtype", "lists of ints", "lists of floats"};
-    throw std::runtime_error("it reads attribute '" + name + "' as " + wanted + ", and the call brings " +
+    throw std::runtime_error("it reads attribute '" + name + "' as " + wanted + ", but the call has " +
                              kinds[arg.kind]);
   }
 

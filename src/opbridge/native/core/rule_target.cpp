@@ -199,7 +199,7 @@ void RuleTarget::run(int nparam, void** params, const int* ndims, int64_t* const
 void RuleTarget::check_type(size_t input, const char* got, int32_t expected) const {
   if (std::strcmp(got, dtype_name(expected)) != 0 && dtype_named(got) != expected)
     fail("input " + std::to_string(input) + " arrived as " + got + " and was passed as " + dtype_name(expected) +
-         "; mixed precision has to be told of the operator: make it a part of the network, as in self.op = "
+         "; mixed precision has to know the operator: make it a part of the network, as in self.op = "
          "lib.op.mindspore");
 }
 

@@ -1,4 +1,4 @@
-"""Print what is wrong with a source as compilers do, for whoever reads compilers' messages."""
+"""Print what is wrong with a source as compilers do, for programs that read compilers' messages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The functions with the plain C call in a source: hosts reach each through a wrapper that lends it their tensors."""
+"""Wrap the functions with the plain C call in a source: a wrapper shares the tensors of its host with one."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def _lines_of(preprocessed: str, files: Container[str]) -> str:
 
 
 def wrapped(code: str, aot_functions: Sequence[str]) -> str:
-    """Rename each function that hosts call, and define a wrapper of its old name that lends it the host's tensors."""
+    """Rename each function that hosts call, and define a wrapper of its old name that passes the host's tensors on."""
     if not aot_functions:
         return code
     renamed = {name: f"{INNER}{name}" for name in aot_functions}

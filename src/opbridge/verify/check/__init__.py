@@ -92,7 +92,9 @@ def check(
         elif row.failed and row.check in OF_MEMORY:
             hurt.setdefault(row.operator, row.check)
         elif row.failed and row.operator in hurt and row.check not in SANITIZERS:
-            row = replace(row, message=f"{row.message}; mend what `{hurt[row.operator]}` tells first, it may be why")
+            row = replace(
+                row, message=f"{row.message}; fix what `{hurt[row.operator]}` reports first: it may be the cause"
+            )
         rows.append(row)
         on_row(row)
 

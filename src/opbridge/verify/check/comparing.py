@@ -95,7 +95,7 @@ def in_finest(subject: OperatorUnderTest, given: Any, dtype: str) -> list[Array]
 def shapes(subject: OperatorUnderTest) -> str:
     """Compare the results for unusual sizes with the reference; a kernel may refuse some sizes, but not all."""
     if subject.form is None:
-        raise Skip("its samples alone say what it takes; `batch` or `shard` would say how sizes vary")
+        raise Skip("only its samples give its sizes; `batch` or `shard` would tell how sizes vary")
     taken: list[str] = []
     refused: list[str] = []
     compared = 0

@@ -107,7 +107,7 @@ class _Fork:
             raise ToolchainError(said.removeprefix(_REFUSED).decode())
         if said:
             return int(said)
-        raise ToolchainError("the process that others are forked from is gone; what it said stands above")
+        raise ToolchainError("the process that starts the others has ended; see its messages above")
 
 
 def _asked(requests: socket.socket) -> Iterator[tuple[bytes, list[int]]]:

@@ -237,7 +237,7 @@ def needs_samples(spec: OpSpec) -> str:
         return f"[{tensor}]" if isinstance(argument.type, ListType) else tensor
 
     shown = ", ".join(f"{item.name}: {example(item)}" for item in needed)
-    return f"say what it takes in its declaration: `samples: [{{{shown}}}]`"
+    return f"give inputs in its declaration: `samples: [{{{shown}}}]`"
 
 
 _ATTRIBUTES: Mapping[str, Value] = {

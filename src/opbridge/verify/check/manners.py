@@ -55,4 +55,6 @@ def _look_for_open_files(subject: OperatorUnderTest) -> None:
         counts.append(len(open_files()))
     left = min(after - before for before, after in pairwise(counts))
     if left > 0:
-        raise Failure(f"leaves {counted(left, 'file')} open at every call, for {subject.case}; close what it opens")
+        raise Failure(
+            f"leaves {counted(left, 'file')} open at every call, for {subject.case}; close each file that it opens"
+        )

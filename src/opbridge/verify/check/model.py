@@ -20,8 +20,8 @@ OF_MEMORY = ("bounds", "reads")
 """The rows whose failures may cause any other row to fail."""
 
 CHECKS: Mapping[str, str] = {
-    "bounds": "every element of an output is written, and nothing beside it",
-    "reads": "nothing beside an input is read",
+    "bounds": "every element of an output is written, and nothing outside it",
+    "reads": "nothing outside an input is read",
     MANNERS: "files, folder, environment, signals, locale, floating-point mode and processes stay what they were",
     "values": "results agree with the reference, or with NumPy's where there is none",
     "gradients": "analytic against numeric derivatives in float64, and what float32 makes of them",
@@ -34,9 +34,9 @@ CHECKS: Mapping[str, str] = {
     "aliasing": "inputs stay what they were unless the schema says otherwise; outputs are memory of their own",
     "determinism": "the same inputs give the same bits every time, few elements and two million",
     "threads": "eight threads at once get what one gets",
-    "memory": "10,000 calls, fewer of a slow operator, leave no memory behind",
-    "vmap": "a batch gives what a loop over it gives",
-    "shard": "parts, put together as the `shard` rule says, give what the whole gives",
+    "memory": "10,000 calls, fewer of a slow operator, leak no memory",
+    "vmap": "a batch equals a loop over its elements",
+    "shard": "parts, joined by the `shard` rule, equal the whole",
 }
 """All rows with their descriptions, in the order in which they are checked."""
 

@@ -181,7 +181,7 @@ def memory(subject: OperatorUnderTest) -> str:
         gc.unfreeze()
     if min(growth) >= _SMALLEST_LEAK:
         raise Failure(
-            f"{median(growth):.0f} bytes are left behind by every call, for {subject.case}; free what the "
+            f"{median(growth):.0f} bytes are leaked by every call, for {subject.case}; free what the "
             "kernel allocates, or take ob::scratch<T>(n), which frees itself"
         )
     return f"{calls:,} calls"

@@ -141,9 +141,7 @@ def _rest(
     crashes[job.operator] = crashes.get(job.operator, 0) + 1
     rest = () if crashed == INPUTS else job.checks[job.checks.index(crashed) + 1 :]
     if rest and crashes[job.operator] >= _MOST_CRASHES:
-        reason = (
-            f"this and all that follows is left after {_MOST_CRASHES} checks that ended their process; mend those first"
-        )
+        reason = f"skipped: {_MOST_CRASHES} checks before it ended their process; fix those first"
         on_row(Row(job.operator, job.framework, rest[0], Status.SKIPPED, reason, job.settings.device))
         return []
     return [replace(job, checks=rest)] if rest else []
@@ -158,7 +156,7 @@ def _crashed(job: OperatorChecks, begun: Begun, how: str, found: list[Report], l
     elif how.startswith(NO_ANSWER):
         message += "; does a loop never end, or a lock never open? --timeout waits longer"
     elif how.startswith("the process ends"):
-        message += "; a kernel says what is wrong by OB_CHECK or ob::fail, and goes back to its caller"
+        message += "; report errors by OB_CHECK or ob::fail, which return to the caller"
     elif how.startswith("the process dies") and begun.check not in SANITIZERS:
         message += "; `opbridge check --sanitize address` may name the line"
     # Before the first row, only the kernel can have ended the process.

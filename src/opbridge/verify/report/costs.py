@@ -58,7 +58,7 @@ def _lines(kernel: Mapping[str, Any]) -> Markup:
     rows: list[list[Child]] = [
         [line["place"], _what(line), line.get("advice", "")] for line in kernel["lines"][:_LINES]
     ]
-    return table(f"Heaviest lines of {kernel['name']}", ["line", "what it does", "to do"], rows)
+    return table(f"Heaviest lines of {kernel['name']}", ["line", "what it does", "hint"], rows)
 
 
 def _what(line: Mapping[str, Any]) -> str:

@@ -75,7 +75,7 @@ def _reason(reason: Reason) -> Markup:
         element("p", element("strong", reason.check), f" {reason.place} ", class_="reason"),
         element("p", reason.message, class_="message"),
         element("p", shown, class_="small") if shown else None,
-        element("p", f"To do: {reason.to_do}") if reason.to_do else None,
+        element("p", f"Hint: {reason.to_do}") if reason.to_do else None,
     ]
     return element("section", lines)
 

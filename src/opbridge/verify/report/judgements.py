@@ -145,7 +145,7 @@ def _why(shown: ShownAnswers, with_links: bool) -> Markup | None:
         )
     if not rows:
         return None
-    made = table("Why the others are not right", ["check", "verdict", "answers", "what to do", "which"], rows)
+    made = table("Why the others are not right", ["check", "verdict", "answers", "hint", "which"], rows)
     return element("section", element("h2", "Why the others are not"), made, id="why")
 
 

@@ -146,7 +146,7 @@ class _Reader:
             if node.is_mask != found[node.name].is_mask:
                 hint = f"compare it where a condition is wanted: {node.name} != 0"
                 raise self.error(f"'{node.name}' stands for a number and for a condition", place, hint)
-            message = f"'{node.name}' stands beside what has lost axes, and beside what has them"
+            message = f"'{node.name}' is combined with values that lost axes, and with values that have them"
             raise self.error(message, place, "say keepdim=True where the axes are reduced")
 
     def check_schema(self) -> None:
@@ -295,7 +295,9 @@ class _Reader:
         known = FORMULA_FUNCTIONS
         hint = did_you_mean(name, known) or "docs/formula.md lists the functions"
         if name in ARRAY_FUNCTIONS:
-            raise self.error(f"{name}() is for gradients, and no formula's kernel has it", expr, _KERNEL)
+            raise self.error(
+                f"{name}() is for gradients, and is not available in the kernel of a formula", expr, _KERNEL
+            )
         raise self.error(f"unknown function '{name}'", expr, hint)
 
     def composed(self, expr: Call) -> Node:
@@ -418,7 +420,7 @@ class _Reader:
             raise self.error("expand_dims() takes x and axis", expr)
         value, axes = self.value(expr.args[0]), self.axes(expr.args[1])
         if value.form.extent is not Extent.DROPPED or value.form.axes != axes:
-            hint = "in a formula it brings back the axes that a reduction has dropped"
+            hint = "in a formula it restores the axes that a reduction dropped"
             raise self.error(f"{expr.args[0]} has not lost these axes", expr, hint)
         return expand(value)
 

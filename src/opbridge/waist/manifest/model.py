@@ -335,9 +335,7 @@ class _ManifestReader:
         for item in generated.all[1:]:
             if item.schema.full_name in schemas:
                 hint = f"rename it, or say `backward: {item.schema.name}` if it is the gradient"
-                message = (
-                    f"{item.schema.full_name} is what the gradient of this formula is called, and declared already"
-                )
+                message = f"{item.schema.full_name} is the name of this formula's gradient, and already declared"
                 raise ManifestError(message, entry.at("formula"), hint)
             schemas[item.schema.full_name] = item.schema
         return generated

@@ -152,7 +152,7 @@ def _with_parts(source: Source, known: Mapping[str, set[Meaning]]) -> Expr:
     for statement in lets:
         if not statement.name or statement.name in parts or statement.name in known:
             message = f"'{statement.name}' is taken already" if statement.name else "expected a name for this part"
-            raise source.error(message, statement.offset, "name = ..., on a line of its own or with a `;` behind")
+            raise source.error(message, statement.offset, "name = ..., on a line of its own or followed by `;`")
         parts[statement.name] = _in_full(statement, parts, source)
     return _in_full(last, parts, source)
 

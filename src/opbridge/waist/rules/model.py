@@ -123,7 +123,7 @@ class RuleFields(TypedDict, total=False):
 
 def brought(operator: str, by: str, rule: str, where: Location | None = None) -> ManifestError:
     """Return the error about a rule that a framework operator already has."""
-    return ManifestError(f"{operator}: {by} brings its own '{rule}'", where, "leave it out")
+    return ManifestError(f"{operator}: {by} has its own '{rule}'", where, "leave it out")
 
 
 def check_keywords(given: Iterable[str]) -> None:

@@ -192,7 +192,7 @@ def check_parts(
                 raise RuleError(
                     f"{operator}: its `shard` rule divides output {place} along '{base_name(name)}', so that of a part "
                     f"of size {part} it has shape {list(expected)}; its `out` rule gives {list(got)}",
-                    hint=f"': {WHOLE} {base_name(name)}' behind the `shard` rule keeps it undivided",
+                    hint=f"': {WHOLE} {base_name(name)}' after the `shard` rule keeps it undivided",
                 )
 
 

@@ -1,4 +1,4 @@
-"""Lines of a formula: parts that have names, and the value behind them."""
+"""Lines of a formula: parts that have names, and the value after them."""
 
 from __future__ import annotations
 

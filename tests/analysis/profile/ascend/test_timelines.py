@@ -105,7 +105,7 @@ def test_values_by_the_scalar_unit_are_named(profiled: Profiled) -> None:
     scalar = [line for line in kernel.lines if line.site.pipe == "S"]
     assert sum(line.runs for line in scalar) == 16
     assert kernel.core.busy("S") == pytest.approx(16 * SCALAR)
-    assert any("hands out nothing meanwhile" in line.advice for line in scalar)
+    assert any("issues nothing meanwhile" in line.advice for line in scalar)
     assert kernel.core.cycles == pytest.approx(2 * copy(8192, 1) + VECTOR_HEAD + 32 + 16 * SCALAR)
 
 

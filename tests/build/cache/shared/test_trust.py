@@ -100,7 +100,9 @@ def test_a_root_that_is_a_link_is_told_what_to_name(
 
 def test_nothing_is_published_where_nobody_would_take_it(tmp_path: Path, header: Path, shared: SharedCache) -> None:
     shared.root.chmod(0o777)
-    with pytest.raises(CacheError, match=r"nobody would use what is published: .*mode 777.*\n  close it: chmod o-w"):
+    with pytest.raises(
+        CacheError, match=r"no machine would use the published builds: .*mode 777.*\n  close it: chmod o-w"
+    ):
         published(tmp_path, header, shared)
 
 

@@ -6,4 +6,4 @@ extern "C" void assertion() { run(assertion_kernel, "assertion", 1); }
 // Reported:
 // ascend-twin: assertion: ASSERT(GetBlockNum() > 1 && "two blocks at least") does not hold [assertion]
 //   where   broken/assertion.cpp:2, block 0
-//   to do   the kernel itself expects this: see what it was given
+//   hint    check the kernel's inputs: its own assertion failed

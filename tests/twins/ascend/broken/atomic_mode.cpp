@@ -8,4 +8,4 @@ extern "C" void atomic_mode() { run(atomic_mode_kernel, "atomic_mode", 1); }
 // Reported:
 // ascend-twin: atomic_mode: the kernel ends in atomic mode [atomic-left-on]
 //   where   block 0
-//   to do   call SetAtomicNone() behind the last atomic store: the next kernel starts with it
+//   hint    call SetAtomicNone() after the last atomic store: the mode outlives the kernel

@@ -12,4 +12,4 @@ extern "C" void between_blocks() { run(between_blocks_kernel, "between_blocks", 
 // ascend-twin: between_blocks: dst does not start at a multiple of 32 bytes [misaligned]
 //   where   broken/between_blocks.cpp:6, Duplicate on PIPE_V, block 0
 //   memory  it is byte 12 of the 128 bytes of a VECCALC tensor at 0x0 of the unified buffer
-//   to do   start at a multiple of the alignment; DataCopyPad takes any address in global memory
+//   hint    start at a multiple of the alignment; DataCopyPad takes any address in global memory

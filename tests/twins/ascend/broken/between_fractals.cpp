@@ -14,4 +14,4 @@ extern "C" void between_fractals() { run(between_fractals_kernel, "between_fract
 // ascend-twin: between_fractals: dst does not start at a multiple of 512 bytes [misaligned]
 //   where   broken/between_fractals.cpp:8, LoadData on PIPE_MTE1, block 0
 //   memory  it is byte 256 of the 1024 bytes of a A2 tensor at 0x0 of L0A
-//   to do   start at a multiple of the alignment; DataCopyPad takes any address in global memory
+//   hint    start at a multiple of the alignment; DataCopyPad takes any address in global memory

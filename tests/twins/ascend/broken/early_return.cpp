@@ -10,4 +10,4 @@ extern "C" void early_return() { run(early_return_kernel, "early_return", 2); }
 // ascend-twin: early_return: waits for blocks that have ended [sync-all]
 //   where   broken/early_return.cpp:4, SyncAll, block 0
 //   ended   1 of 2 blocks, which called it less often
-//   to do   all blocks must call SyncAll equally often; hardware would wait for ever
+//   hint    call SyncAll equally often in all blocks; hardware would wait forever

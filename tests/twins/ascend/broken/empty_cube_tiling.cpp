@@ -13,4 +13,4 @@ extern "C" void empty_cube_tiling() { run(empty_cube_tiling_kernel, "empty_cube_
 // ascend-twin: empty_cube_tiling: singleCoreM is 0 [bad-parameter]
 //   where   broken/empty_cube_tiling.cpp:7, REGIST_MATMUL_OBJ on PIPE_S, block 0
 //   expected more than 0: has the host given this tiling?
-//   to do   split the instruction, or correct the parameter
+//   hint    split the instruction, or correct the parameter

@@ -11,4 +11,4 @@ extern "C" void empty_queue() { run(empty_queue_kernel, "empty_queue", 1); }
 // Reported:
 // ascend-twin: empty_queue: the queue is empty [queue-empty]
 //   where   broken/empty_queue.cpp:6, DeQue of a VECIN queue, block 0
-//   to do   EnQue a tensor before each DeQue; hardware would wait for ever
+//   hint    EnQue a tensor before each DeQue; hardware would wait forever

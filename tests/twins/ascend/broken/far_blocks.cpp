@@ -13,5 +13,5 @@ extern "C" void far_blocks() { run(far_blocks_kernel, "far_blocks", 9); }
 // Reported:
 // ascend-twin: far_blocks: read of 32 bytes outside of all memory that the kernel was given [out-of-bounds]
 //   where   broken/far_blocks.cpp:8, DataCopy on PIPE_MTE2, block 8
-//   address 0x…, 0 bytes behind the end of GmAlloc's memory
-//   to do   compare offset and count with the tensor's size; the last tile is often shorter
+//   address 0x…, 0 bytes after the end of GmAlloc's memory
+//   hint    compare offset and count with the tensor's size; the last tile is often shorter

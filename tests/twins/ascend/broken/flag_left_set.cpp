@@ -8,4 +8,4 @@ extern "C" void flag_left_set() { run(flag_left_set_kernel, "flag_left_set", 1);
 // Reported:
 // ascend-twin: flag_left_set: set, and nobody waits for it [unpaired-flag]
 //   where   broken/flag_left_set.cpp:3, SetFlag of V_MTE3, id 1, block 0
-//   to do   each SetFlag needs one WaitFlag of the same event and id behind it
+//   hint    match each SetFlag with one later WaitFlag of the same event and id

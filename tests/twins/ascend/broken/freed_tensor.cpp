@@ -16,4 +16,4 @@ extern "C" void freed_tensor() { run(freed_tensor_kernel, "freed_tensor", 1); }
 // ascend-twin: freed_tensor: write of a local tensor that is freed, and whose memory another has [use-after-free]
 //   where   broken/freed_tensor.cpp:9, Duplicate on PIPE_V, block 0
 //   since   broken/freed_tensor.cpp:8
-//   to do   call FreeTensor behind the last instruction that uses the tensor
+//   hint    call FreeTensor after the last instruction that uses the tensor

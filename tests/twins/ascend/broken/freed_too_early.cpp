@@ -24,5 +24,5 @@ extern "C" void freed_too_early() { run(freed_too_early_kernel, "freed_too_early
 //   where   broken/freed_too_early.cpp:12, DataCopy on PIPE_MTE2, block 0
 //   before  broken/freed_too_early.cpp:16, Adds on PIPE_V
 //   memory  byte 0 of the 64 bytes of a VECIN tensor at 0x0 of the unified buffer
-//   needs   SetFlag<HardEvent::V_MTE2> behind the one, WaitFlag<HardEvent::V_MTE2> before the other
-//   to do   pipes run at the same time: pass the tensor by EnQue and DeQue, or put SetFlag and WaitFlag between
+//   needs   SetFlag<HardEvent::V_MTE2> after the one, WaitFlag<HardEvent::V_MTE2> before the other
+//   hint    pipes run at the same time: pass the tensor by EnQue and DeQue, or put SetFlag and WaitFlag between

@@ -16,4 +16,4 @@ extern "C" void last_tile() { run(last_tile_kernel, "last_tile", 1, 52 * sizeof(
 // ascend-twin: last_tile: read of 128 bytes out of a global tensor's bounds [out-of-bounds]
 //   where   broken/last_tile.cpp:9, DataCopy on PIPE_MTE2, block 0
 //   address 0x…, byte 128 of the 208 bytes of GmAlloc's memory
-//   to do   compare offset and count with the tensor's size; the last tile is often shorter
+//   hint    compare offset and count with the tensor's size; the last tile is often shorter

@@ -12,4 +12,4 @@ extern "C" void left_in_queue() { run(left_in_queue_kernel, "left_in_queue", 1);
 // Reported:
 // ascend-twin: left_in_queue: a tensor is left in its queue [unfreed-tensor]
 //   where   broken/left_in_queue.cpp:7, block 0
-//   to do   call FreeTensor for each AllocTensor, and DeQue for each EnQue
+//   hint    call FreeTensor for each AllocTensor, and DeQue for each EnQue

@@ -15,4 +15,4 @@ extern "C" void little_work() { run(little_work_kernel, "little_work", 1); }
 // ascend-twin: little_work: elements of sharedTmpBuffer is 8 [bad-parameter]
 //   where   broken/little_work.cpp:9, ReduceMax on PIPE_V, block 0
 //   expected at least 144, for what each repeat comes to
-//   to do   split the instruction, or correct the parameter
+//   hint    split the instruction, or correct the parameter

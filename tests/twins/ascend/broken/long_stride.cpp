@@ -12,4 +12,4 @@ extern "C" void long_stride() { run(long_stride_kernel, "long_stride", 1); }
 // ascend-twin: long_stride: dstRepStride is 300 [bad-parameter]
 //   where   broken/long_stride.cpp:6, Duplicate on PIPE_V, block 0
 //   expected at most 255 blocks of 32 bytes
-//   to do   split the instruction, or correct the parameter
+//   hint    split the instruction, or correct the parameter

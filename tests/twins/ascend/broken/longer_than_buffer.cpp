@@ -12,4 +12,4 @@ extern "C" void longer_than_buffer() { run(longer_than_buffer_kernel, "longer_th
 // ascend-twin: longer_than_buffer: write of 68 bytes out of a local tensor's bounds [out-of-bounds]
 //   where   broken/longer_than_buffer.cpp:6, Duplicate on PIPE_V, block 0
 //   memory  from byte 0 of the 64 bytes of a VECCALC tensor at 0x0 of the unified buffer
-//   to do   compare offset and count with the tensor's size; the last tile is often shorter
+//   hint    compare offset and count with the tensor's size; the last tile is often shorter

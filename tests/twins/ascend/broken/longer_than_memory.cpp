@@ -14,4 +14,4 @@ extern "C" void longer_than_memory() { run(longer_than_memory_kernel, "longer_th
 // ascend-twin: longer_than_memory: read of 512 bytes out of a global tensor's bounds [out-of-bounds]
 //   where   broken/longer_than_memory.cpp:8, DataCopy on PIPE_MTE2, block 0
 //   address 0x…, byte 0 of the 256 bytes of GmAlloc's memory
-//   to do   compare offset and count with the tensor's size; the last tile is often shorter
+//   hint    compare offset and count with the tensor's size; the last tile is often shorter

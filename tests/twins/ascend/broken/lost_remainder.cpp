@@ -13,4 +13,4 @@ extern "C" void lost_remainder() { run(lost_remainder_kernel, "lost_remainder", 
 // ascend-twin: lost_remainder: another result on 1 block than on 4 blocks [depends-on-blocks]
 //   where   broken/lost_remainder.cpp:6, SetValue on PIPE_S, block 0
 //   memory  1 bytes at 0x…, byte 32 of the 256 bytes of GmAlloc's memory
-//   to do   divide the work by GetBlockNum so that any number of blocks does all of it, once
+//   hint    divide the work by GetBlockNum so that any number of blocks does all of it once

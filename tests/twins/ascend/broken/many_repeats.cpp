@@ -13,4 +13,4 @@ extern "C" void many_repeats() { run(many_repeats_kernel, "many_repeats", 1); }
 // ascend-twin: many_repeats: repeatTime is 300 [bad-parameter]
 //   where   broken/many_repeats.cpp:7, Duplicate on PIPE_V, block 0
 //   expected at most 255, as the hardware counts in 8 bits
-//   to do   split the instruction, or correct the parameter
+//   hint    split the instruction, or correct the parameter

@@ -14,4 +14,4 @@ extern "C" void many_rows() { run(many_rows_kernel, "many_rows", 1); }
 // ascend-twin: many_rows: blockCount is 5000 [bad-parameter]
 //   where   broken/many_rows.cpp:8, DataCopyPad on PIPE_MTE2, block 0
 //   expected at most 4095, as the hardware counts in 12 bits
-//   to do   split the instruction, or correct the parameter
+//   hint    split the instruction, or correct the parameter

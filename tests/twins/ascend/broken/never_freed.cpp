@@ -13,4 +13,4 @@ extern "C" void never_freed() { run(never_freed_kernel, "never_freed", 1); }
 // Reported:
 // ascend-twin: never_freed: all 2 buffers of the queue are in use [no-free-tensor]
 //   where   broken/never_freed.cpp:7, AllocTensor of a VECIN queue, block 0
-//   to do   FreeTensor what is used up, or ask InitBuffer for more buffers
+//   hint    call FreeTensor for tensors that are no longer used, or ask InitBuffer for more buffers

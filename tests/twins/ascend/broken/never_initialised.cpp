@@ -9,4 +9,4 @@ extern "C" void never_initialised() { run(never_initialised_kernel, "never_initi
 // Reported:
 // ascend-twin: never_initialised: write of a local tensor that was never given memory [no-memory]
 //   where   broken/never_initialised.cpp:4, Duplicate on PIPE_V, block 0
-//   to do   give the tensor memory first: AllocTensor, DeQue, Get or SetGlobalBuffer
+//   hint    give the tensor memory first: AllocTensor, DeQue, Get or SetGlobalBuffer

@@ -8,4 +8,4 @@ extern "C" void ninth_event() { run(ninth_event_kernel, "ninth_event", 1); }
 // Reported:
 // ascend-twin: ninth_event: the event's id is 8 [no-event]
 //   where   broken/ninth_event.cpp:3, SetFlag of V_MTE3, block 0
-//   to do   there are 8 ids a pair of pipes, 0 to 7: give ids back by ReleaseEventID
+//   hint    return ids by ReleaseEventID: a pair of pipes has 8, from 0 to 7

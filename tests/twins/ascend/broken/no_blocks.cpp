@@ -6,4 +6,4 @@ extern "C" void no_blocks() { run(no_blocks_kernel, "no_blocks", 0); }
 
 // Reported:
 // ascend-twin: no_blocks: blockDim is 0, and must be 1 to 65535 [bad-launch]
-//   to do   no NPU takes this launch
+//   hint    correct the launch: no NPU accepts it

@@ -17,5 +17,5 @@ extern "C" void no_flag_after_copy() { run(no_flag_after_copy_kernel, "no_flag_a
 //   where   broken/no_flag_after_copy.cpp:10, Adds on PIPE_V, block 0
 //   before  broken/no_flag_after_copy.cpp:9, DataCopy on PIPE_MTE2
 //   memory  byte 0 of the 256 bytes of a VECCALC tensor at 0x0 of the unified buffer
-//   needs   SetFlag<HardEvent::MTE2_V> behind the one, WaitFlag<HardEvent::MTE2_V> before the other
-//   to do   pipes run at the same time: pass the tensor by EnQue and DeQue, or put SetFlag and WaitFlag between
+//   needs   SetFlag<HardEvent::MTE2_V> after the one, WaitFlag<HardEvent::MTE2_V> before the other
+//   hint    pipes run at the same time: pass the tensor by EnQue and DeQue, or put SetFlag and WaitFlag between

@@ -21,5 +21,5 @@ extern "C" void no_flag_before_copy() { run(no_flag_before_copy_kernel, "no_flag
 //   where   broken/no_flag_before_copy.cpp:10, DataCopy on PIPE_MTE2, block 0
 //   before  broken/no_flag_before_copy.cpp:13, Adds on PIPE_V
 //   memory  byte 0 of the 128 bytes of a VECCALC tensor at 0x0 of the unified buffer
-//   needs   SetFlag<HardEvent::V_MTE2> behind the one, WaitFlag<HardEvent::V_MTE2> before the other
-//   to do   pipes run at the same time: pass the tensor by EnQue and DeQue, or put SetFlag and WaitFlag between
+//   needs   SetFlag<HardEvent::V_MTE2> after the one, WaitFlag<HardEvent::V_MTE2> before the other
+//   hint    pipes run at the same time: pass the tensor by EnQue and DeQue, or put SetFlag and WaitFlag between

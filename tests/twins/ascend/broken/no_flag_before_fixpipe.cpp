@@ -27,5 +27,5 @@ extern "C" void no_flag_before_fixpipe() { run(no_flag_before_fixpipe_kernel, "n
 //   where   broken/no_flag_before_fixpipe.cpp:19, Fixpipe on PIPE_FIX, block 0
 //   before  broken/no_flag_before_fixpipe.cpp:18, Mmad on PIPE_M
 //   memory  byte 0 of the 1024 bytes of a CO1 tensor at 0x0 of L0C
-//   needs   SetFlag<HardEvent::M_FIX> behind the one, WaitFlag<HardEvent::M_FIX> before the other
-//   to do   pipes run at the same time: pass the tensor by EnQue and DeQue, or put SetFlag and WaitFlag between
+//   needs   SetFlag<HardEvent::M_FIX> after the one, WaitFlag<HardEvent::M_FIX> before the other
+//   hint    pipes run at the same time: pass the tensor by EnQue and DeQue, or put SetFlag and WaitFlag between

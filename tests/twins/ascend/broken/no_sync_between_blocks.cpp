@@ -13,4 +13,4 @@ extern "C" void no_sync_between_blocks() { run(no_sync_between_blocks_kernel, "n
 //   where   broken/no_sync_between_blocks.cpp:6, GetValue on PIPE_S, block 0
 //   other   broken/no_sync_between_blocks.cpp:5, SetValue on PIPE_S, block 1
 //   memory  4 bytes at 0x…, byte 32 of the 256 bytes of GmAlloc's memory
-//   to do   let each block write bytes of its own, put SyncAll between the two, or use SetAtomicAdd
+//   hint    let each block write its own bytes, put SyncAll between the two, or use SetAtomicAdd

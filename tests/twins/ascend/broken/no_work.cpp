@@ -12,4 +12,4 @@ extern "C" void no_work() { run(no_work_kernel, "no_work", 1); }
 // Reported:
 // ascend-twin: no_work: divides an integer by zero [division-by-zero]
 //   where   behind broken/no_work.cpp:5, GetValue on PIPE_S, block 0
-//   to do   let a block that has no work return before it divides by how much it has
+//   hint    return from a block without work before dividing by the amount of work

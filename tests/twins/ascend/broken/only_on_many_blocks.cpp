@@ -12,4 +12,4 @@ extern "C" void only_on_many_blocks() { run(only_on_many_blocks_kernel, "only_on
 // ascend-twin: only_on_many_blocks: runs on 4 blocks, and not on 1 block [depends-on-blocks]
 //   found   1 buffers of 409600 bytes do not fit into the unified buffer
 //   at      broken/only_on_many_blocks.cpp:5, InitBuffer of VECCALC, block 0
-//   to do   divide the work by GetBlockNum so that any number of blocks does all of it, once
+//   hint    divide the work by GetBlockNum so that any number of blocks does all of it once

@@ -14,4 +14,4 @@ extern "C" void other_queue() { run(other_queue_kernel, "other_queue", 1); }
 // Reported:
 // ascend-twin: other_queue: the tensor is not of this queue [wrong-queue]
 //   where   broken/other_queue.cpp:9, EnQue of a VECOUT queue, block 0
-//   to do   give a tensor back to the queue that it was allocated from, once
+//   hint    return each tensor once, to the queue that allocated it

@@ -26,4 +26,4 @@ extern "C" void other_tiling() {
 // ascend-twin: other_tiling: the kernel's struct has 8 bytes [tiling-mismatch]
 //   where   broken/other_tiling.cpp:12, GET_TILING_DATA, block 0
 //   memory  16 bytes has the struct that the host's SaveToBuffer wrote there
-//   to do   give host and kernel one definition of the struct, and the launch all of its bytes
+//   hint    use one definition of the struct in host and kernel, and pass the launch all of its bytes

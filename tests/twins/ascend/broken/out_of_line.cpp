@@ -18,6 +18,6 @@ extern "C" void out_of_line() { run(out_of_line_kernel, "out_of_line", 1); }
 //   where   broken/out_of_line.cpp:4, GetValue on PIPE_S, block 0
 //   before  broken/out_of_line.cpp:3, Duplicate on PIPE_V
 //   memory  byte 0 of the 64 bytes of a VECCALC tensor at 0x0 of the unified buffer
-//   needs   SetFlag<HardEvent::V_S> behind the one, WaitFlag<HardEvent::V_S> before the other
+//   needs   SetFlag<HardEvent::V_S> after the one, WaitFlag<HardEvent::V_S> before the other
 //   or      inline for the function that it stands in: --cce-auto-sync leaves others alone
-//   to do   pipes run at the same time: pass the tensor by EnQue and DeQue, or put SetFlag and WaitFlag between
+//   hint    pipes run at the same time: pass the tensor by EnQue and DeQue, or put SetFlag and WaitFlag between

@@ -14,4 +14,4 @@ extern "C" void part_of_a_block() { run(part_of_a_block_kernel, "part_of_a_block
 // ascend-twin: part_of_a_block: bytes to copy is 36 [bad-parameter]
 //   where   broken/part_of_a_block.cpp:8, DataCopy on PIPE_MTE2, block 0
 //   expected a multiple of 32; DataCopyPad copies any number
-//   to do   split the instruction, or correct the parameter
+//   hint    split the instruction, or correct the parameter

@@ -14,4 +14,4 @@ extern "C" void queue_too_short() { run(queue_too_short_kernel, "queue_too_short
 // Reported:
 // ascend-twin: queue_too_short: the queue holds 1 tensors, which is its depth [queue-full]
 //   where   broken/queue_too_short.cpp:8, EnQue of a VECIN queue, block 0
-//   to do   DeQue before the next EnQue, or give the TQue a greater depth
+//   hint    DeQue before the next EnQue, or give the TQue a greater depth

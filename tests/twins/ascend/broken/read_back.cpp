@@ -20,5 +20,5 @@ extern "C" void read_back() { run(read_back_kernel, "read_back", 1); }
 //   where   broken/read_back.cpp:13, DataCopy on PIPE_MTE2, block 0
 //   before  broken/read_back.cpp:12, DataCopy on PIPE_MTE3
 //   memory  32 bytes at 0x…, byte 32 of the 256 bytes of GmAlloc's memory
-//   needs   SetFlag<HardEvent::MTE3_MTE2> behind the one, WaitFlag<HardEvent::MTE3_MTE2> before the other
-//   to do   pipes run at the same time: pass the tensor by EnQue and DeQue, or put SetFlag and WaitFlag between
+//   needs   SetFlag<HardEvent::MTE3_MTE2> after the one, WaitFlag<HardEvent::MTE3_MTE2> before the other
+//   hint    pipes run at the same time: pass the tensor by EnQue and DeQue, or put SetFlag and WaitFlag between

@@ -16,5 +16,5 @@ extern "C" void scalar_too_early() { run(scalar_too_early_kernel, "scalar_too_ea
 //   where   broken/scalar_too_early.cpp:9, GetValue on PIPE_S, block 0
 //   before  broken/scalar_too_early.cpp:8, Duplicate on PIPE_V
 //   memory  byte 0 of the 64 bytes of a VECCALC tensor at 0x0 of the unified buffer
-//   needs   SetFlag<HardEvent::V_S> behind the one, WaitFlag<HardEvent::V_S> before the other
-//   to do   pipes run at the same time: pass the tensor by EnQue and DeQue, or put SetFlag and WaitFlag between
+//   needs   SetFlag<HardEvent::V_S> after the one, WaitFlag<HardEvent::V_S> before the other
+//   hint    pipes run at the same time: pass the tensor by EnQue and DeQue, or put SetFlag and WaitFlag between

@@ -11,4 +11,4 @@ extern "C" void set_twice() { run(set_twice_kernel, "set_twice", 1); }
 // ascend-twin: set_twice: set twice with no WaitFlag between [unpaired-flag]
 //   where   broken/set_twice.cpp:4, SetFlag of V_MTE3, id 1, block 0
 //   before  broken/set_twice.cpp:4
-//   to do   each SetFlag needs one WaitFlag of the same event and id behind it
+//   hint    match each SetFlag with one later WaitFlag of the same event and id

@@ -14,4 +14,4 @@ extern "C" void shifted_in_place() { run(shifted_in_place_kernel, "shifted_in_pl
 // ascend-twin: shifted_in_place: bytes from src to dst is 32 [bad-parameter]
 //   where   broken/shifted_in_place.cpp:8, Adds on PIPE_V, block 0
 //   expected 0 for an instruction in place, or no memory in common
-//   to do   split the instruction, or correct the parameter
+//   hint    split the instruction, or correct the parameter

@@ -18,4 +18,4 @@ extern "C" void short_tiling() {
 // ascend-twin: short_tiling: the kernel's struct has 12 bytes [tiling-mismatch]
 //   where   broken/short_tiling.cpp:8, GET_TILING_DATA, block 0
 //   memory  8 bytes are there for it
-//   to do   give host and kernel one definition of the struct, and the launch all of its bytes
+//   hint    use one definition of the struct in host and kernel, and pass the launch all of its bytes

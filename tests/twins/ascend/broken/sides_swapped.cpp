@@ -16,4 +16,4 @@ extern "C" void sides_swapped() { run(sides_swapped_kernel, "sides_swapped", 1);
 // ascend-twin: sides_swapped: fm is a tensor of B2 [bad-parameter]
 //   where   broken/sides_swapped.cpp:10, Mmad on PIPE_M, block 0
 //   expected a tensor of A2
-//   to do   split the instruction, or correct the parameter
+//   hint    split the instruction, or correct the parameter

@@ -20,5 +20,5 @@ extern "C" void stored_too_early() { run(stored_too_early_kernel, "stored_too_ea
 //   where   broken/stored_too_early.cpp:13, DataCopy on PIPE_MTE3, block 0
 //   before  broken/stored_too_early.cpp:10, Duplicate on PIPE_V
 //   memory  byte 64 of the 128 bytes of a VECCALC tensor at 0x0 of the unified buffer
-//   needs   SetFlag<HardEvent::V_MTE3> behind the one, WaitFlag<HardEvent::V_MTE3> before the other
-//   to do   pipes run at the same time: pass the tensor by EnQue and DeQue, or put SetFlag and WaitFlag between
+//   needs   SetFlag<HardEvent::V_MTE3> after the one, WaitFlag<HardEvent::V_MTE3> before the other
+//   hint    pipes run at the same time: pass the tensor by EnQue and DeQue, or put SetFlag and WaitFlag between

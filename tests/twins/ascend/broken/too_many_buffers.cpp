@@ -10,4 +10,4 @@ extern "C" void too_many_buffers() { run(too_many_buffers_kernel, "too_many_buff
 // Reported:
 // ascend-twin: too_many_buffers: 65 buffers, and a kernel has at most 64 [local-budget]
 //   where   broken/too_many_buffers.cpp:5, InitBuffer of VECIN, block 0
-//   to do   use smaller tiles or fewer buffers; OPBRIDGE_ASCEND_SOC names another chip
+//   hint    use smaller tiles or fewer buffers; OPBRIDGE_ASCEND_SOC names another chip

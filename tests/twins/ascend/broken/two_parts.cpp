@@ -17,4 +17,4 @@ extern "C" void two_parts() { run(two_parts_kernel, "two_parts", 1); }
 // ascend-twin: two_parts: the kernel has a part of its own for cores with a matrix unit [bad-parameter]
 //   where   broken/two_parts.cpp:7, CrossCoreSetFlag on PIPE_FIX, block 0
 //   expected Matmul, or a kernel of one part: the twin does not run two that differ
-//   to do   split the instruction, or correct the parameter
+//   hint    split the instruction, or correct the parameter

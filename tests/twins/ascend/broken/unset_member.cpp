@@ -33,4 +33,4 @@ extern "C" void unset_member() { run(unset_member_kernel, "unset_member", 1); }
 // Reported:
 // ascend-twin: unset_member: a number is made of a C++ variable that nothing was assigned to [unset-variable]
 //   where   broken/unset_member.cpp:13, SetValue on PIPE_S, block 0
-//   to do   give each variable of the kernel and of its classes a value where it is declared
+//   hint    give each variable of the kernel and of its classes a value where it is declared

@@ -14,4 +14,4 @@ extern "C" void unset_memory() { run(unset_memory_kernel, "unset_memory", 1); }
 // ascend-twin: unset_memory: reads local memory that nothing has written [uninitialised-local]
 //   where   broken/unset_memory.cpp:8, GetValue on PIPE_S, block 0
 //   memory  first byte 12 of the 64 bytes of a VECCALC tensor at 0x0 of the unified buffer
-//   to do   copy or Duplicate something into the tensor first: it holds what was there before
+//   hint    copy or Duplicate something into the tensor first: it holds what was there before

@@ -26,4 +26,4 @@ extern "C" void unset_offset() { run(unset_offset_kernel, "unset_offset", 1); }
 // ascend-twin: unset_offset: read of 64 bytes out of a global tensor's bounds [out-of-bounds]
 //   where   broken/unset_offset.cpp:8, DataCopy on PIPE_MTE2, block 0
 //   address 0x…, byte -4 of the 256 bytes of GmAlloc's memory
-//   to do   compare offset and count with the tensor's size; the last tile is often shorter
+//   hint    compare offset and count with the tensor's size; the last tile is often shorter

@@ -16,4 +16,4 @@ extern "C" void vector_on_cube() {
 // ascend-twin: vector_on_cube: a vector instruction on a core with a matrix unit alone [bad-parameter]
 //   where   broken/vector_on_cube.cpp:7, Duplicate on PIPE_V, block 0
 //   expected a kernel that is not KERNEL_TYPE_AIC_ONLY
-//   to do   split the instruction, or correct the parameter
+//   hint    split the instruction, or correct the parameter

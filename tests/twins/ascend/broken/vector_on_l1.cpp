@@ -12,4 +12,4 @@ extern "C" void vector_on_l1() { run(vector_on_l1_kernel, "vector_on_l1", 1); }
 // ascend-twin: vector_on_l1: write of a tensor of A1 [bad-parameter]
 //   where   broken/vector_on_l1.cpp:6, Duplicate on PIPE_V, block 0
 //   expected one of a memory that the pipe reaches, which L1 is not
-//   to do   split the instruction, or correct the parameter
+//   hint    split the instruction, or correct the parameter

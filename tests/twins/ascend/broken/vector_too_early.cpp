@@ -17,4 +17,4 @@ extern "C" void vector_too_early() { run(vector_too_early_kernel, "vector_too_ea
 //   before  broken/vector_too_early.cpp:8, Duplicate on PIPE_V
 //   memory  byte 0 of the 64 bytes of a VECCALC tensor at 0x0 of the unified buffer
 //   needs   PipeBarrier<PIPE_V>() between the two
-//   to do   pipes run at the same time: pass the tensor by EnQue and DeQue, or put SetFlag and WaitFlag between
+//   hint    pipes run at the same time: pass the tensor by EnQue and DeQue, or put SetFlag and WaitFlag between

@@ -19,4 +19,4 @@ extern "C" void write_by_all() { run(write_by_all_kernel, "write_by_all", 2); }
 //   where   broken/write_by_all.cpp:12, DataCopy on PIPE_MTE3, block 0
 //   other   broken/write_by_all.cpp:12, DataCopy on PIPE_MTE3, block 1
 //   memory  28 bytes at 0x…, byte 4 of the 256 bytes of GmAlloc's memory
-//   to do   let each block write bytes of its own, put SyncAll between the two, or use SetAtomicAdd
+//   hint    let each block write its own bytes, put SyncAll between the two, or use SetAtomicAdd

@@ -22,4 +22,4 @@ extern "C" void alias_of_type() {
 // cuda-twin: negate [with T = float]: read of 4 bytes out of bounds [out-of-bounds]
 //   where   alias_of_type.cu:9, thread (100, 0, 0) of block (0, 0, 0)
 //   address 0x…, 0 bytes after the end of the 400 bytes that cudaMalloc gave at alias_of_type.cu:14
-//   to do   compare the index with the number of elements: a grid mostly has more threads than there are elements
+//   hint    guard the access with `i < n`: a grid usually has more threads than elements

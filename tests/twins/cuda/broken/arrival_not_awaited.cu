@@ -27,4 +27,4 @@ extern "C" void arrival_not_awaited() {
 //   one     write of 4 bytes at arrival_not_awaited.cu:12, thread (0, 0, 0) of block (0, 0, 0)
 //   other   read at arrival_not_awaited.cu:14, thread (31, 0, 0) of block (0, 0, 0)
 //   address 0x…, 0 bytes into the 128 bytes of values
-//   to do   put __syncthreads() between the two, or __syncwarp() where both threads are of one warp
+//   hint    put __syncthreads() between the two, or __syncwarp() where both threads are of one warp

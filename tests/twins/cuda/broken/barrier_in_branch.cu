@@ -23,4 +23,4 @@ extern "C" void barrier_in_branch() {
 // cuda-twin: halves: some threads wait at a barrier, and the others wait for something else [divergent-barrier]
 //   where   barrier_in_branch.cu:6, 16 threads, the first of them thread (0, 0, 0) of block (0, 0, 0)
 //   where   barrier_in_branch.cu:9, 16 threads, the first of them thread (16, 0, 0) of block (0, 0, 0)
-//   to do   all threads of a block must come to the same barrier: take it out of the branch, and return after it
+//   hint    move the barrier out of the branch, and return after it: all threads of a block must reach the same one

@@ -22,4 +22,4 @@ extern "C" void blocks_race() {
 //   one     write at blocks_race.cu:5, thread (0, 0, 0) of block (0, 0, 0)
 //   other   read of 4 bytes at blocks_race.cu:5, thread (0, 0, 0) of block (1, 0, 0)
 //   address 0x…, 0 bytes into the 4 bytes that cudaMalloc gave at blocks_race.cu:11
-//   to do   let one thread write each element, use atomics, or split the kernel in two; blocks have no order
+//   hint    let one thread write each element, use atomics, or split the kernel in two; blocks have no order

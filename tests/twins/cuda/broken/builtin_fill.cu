@@ -23,4 +23,4 @@ extern "C" void builtin_fill() {
 // cuda-twin: clear_all: write of 7 bytes out of bounds [out-of-bounds]
 //   where   builtin_fill.cu:10, thread (4, 0, 0) of block (0, 0, 0)
 //   address 0x…, 0 bytes after the end of the 28 bytes that cudaMalloc gave at builtin_fill.cu:16
-//   to do   compare the index with the number of elements: a grid mostly has more threads than there are elements
+//   hint    guard the access with `i < n`: a grid usually has more threads than elements

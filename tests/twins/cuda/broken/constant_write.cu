@@ -14,4 +14,4 @@ extern "C" void constant_write() {
 // cuda-twin: double_factors: write of 4 bytes of constant memory [constant-write]
 //   where   constant_write.cu:6, thread (0, 0, 0) of block (0, 0, 0)
 //   address 0x…, 0 bytes into the 16 bytes of the variable `factors`
-//   to do   let the host set it by cudaMemcpyToSymbol, or make it a __device__ variable: nvcc leaves out what a kernel stores there
+//   hint    set it on the host by cudaMemcpyToSymbol, or make it a __device__ variable: nvcc leaves out what a kernel stores there

@@ -13,4 +13,4 @@ extern "C" void copy_direction() {
 // cuda-twin: cudaMemcpy: read of device memory, by a copy whose direction says that it is the host's [copy-direction]
 //   where   copy_direction.cu:8
 //   address 0x…, 0 bytes into the 128 bytes that cudaMalloc gave at copy_direction.cu:6
-//   to do   the direction says from where to where, cudaMemcpyDeviceToHost; cudaMemcpyDefault looks by itself
+//   hint    name the direction of the copy, as in cudaMemcpyDeviceToHost; cudaMemcpyDefault finds it by itself

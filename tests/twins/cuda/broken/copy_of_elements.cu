@@ -13,4 +13,4 @@ extern "C" void copy_of_elements() {
 // cuda-twin: cudaMemcpy: write of 256 bytes beyond an allocation [copy-size]
 //   where   copy_of_elements.cu:8
 //   address 0x…, 0 bytes into the 128 bytes that cudaMalloc gave at copy_of_elements.cu:7
-//   to do   sizes are in bytes: compare this one with the allocation's
+//   hint    sizes are in bytes: compare this one with the allocation's

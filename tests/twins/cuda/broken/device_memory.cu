@@ -18,4 +18,4 @@ extern "C" void device_memory() {
 // cuda-twin: host code: read of 4 bytes of device memory in host code [device-memory]
 //   where   device_memory.cu:13
 //   address 0x…, 0 bytes into the 4 bytes that cudaMalloc gave at device_memory.cu:10
-//   to do   copy the data to host memory by cudaMemcpy; on a GPU this ends the program
+//   hint    copy the data to host memory by cudaMemcpy; on a GPU this ends the program

@@ -19,4 +19,4 @@ extern "C" void division_by_zero() {
 // Reported:
 // cuda-twin: means: division of a number of type 'int' by zero [division-by-zero]
 //   where   division_by_zero.cu:4, thread (1, 0, 0) of block (0, 0, 0)
-//   to do   ask whether it is zero first: a GPU goes on with a number that nobody has promised
+//   hint    check for zero first: a GPU continues with an undefined number

@@ -13,4 +13,4 @@ extern "C" void double_free() {
 //   where   double_free.cu:8
 //   address 0x…, 0 bytes into the 128 bytes that cudaMalloc gave at double_free.cu:6
 //   freed   double_free.cu:7
-//   to do   free what was allocated, once, by the address that was returned
+//   hint    free each allocation once, by the address that was returned

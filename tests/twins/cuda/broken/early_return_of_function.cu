@@ -26,4 +26,4 @@ extern "C" void early_return_of_function() {
 // cuda-twin: turned: some threads wait at a barrier, and the others have returned [early-return]
 //   where   early_return_of_function.cu:7, 50 threads, the first of them thread (0, 0, 0) of block (0, 0, 0)
 //   ended   14 threads, the first of them thread (50, 0, 0) of block (0, 0, 0)
-//   to do   GPUs since Volta wait for the other threads alone; older ones want all: return behind the last barrier
+//   hint    return after the last barrier: GPUs before Volta wait for all threads, later ones for the others only

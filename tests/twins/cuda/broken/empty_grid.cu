@@ -16,4 +16,4 @@ extern "C" void empty_grid() {
 // Reported:
 // cuda-twin: add_one: the grid is (0, 1, 1), and a grid has at least one block [bad-launch]
 //   where   empty_grid.cu:9
-//   to do   return before the launch where there are no elements
+//   hint    return before the launch where there are no elements

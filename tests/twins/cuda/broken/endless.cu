@@ -19,4 +19,4 @@ extern "C" void endless() {
 // Reported:
 // cuda-twin: wait_for: the launch has run for longer than it may [endless]
 //   where   endless.cu:5, thread (0, 0, 0) of block (0, 0, 0)
-//   to do   look for a loop that waits for what never happens; OPBRIDGE_TWIN_TIMEOUT sets the seconds, 0 for no end
+//   hint    look for a loop that never ends; OPBRIDGE_TWIN_TIMEOUT sets the limit in seconds, 0 for none

@@ -20,4 +20,4 @@ extern "C" void failing_assert() {
 // Reported:
 // cuda-twin: square_root: broken/failing_assert.cu:7: assertion `x[threadIdx.x] > 0' failed [trap]
 //   where   failing_assert.cu:7, thread (0, 0, 0) of block (0, 0, 0)
-//   to do   the kernel ended itself
+//   hint    check why the kernel ran trap: it ended itself

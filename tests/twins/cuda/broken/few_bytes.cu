@@ -24,4 +24,4 @@ extern "C" void few_bytes() {
 // cuda-twin: scatter: write of 12 bytes out of bounds [out-of-bounds]
 //   where   few_bytes.cu:9, thread (3, 0, 0) of block (0, 0, 0)
 //   address 0x…, 0 bytes after the end of the 48 bytes that cudaMalloc gave at few_bytes.cu:15
-//   to do   compare the index with the number of elements: a grid mostly has more threads than there are elements
+//   hint    guard the access with `i < n`: a grid usually has more threads than elements

@@ -13,4 +13,4 @@ extern "C" void free_of_inside() {
 // cuda-twin: cudaFree: cudaFree of an address inside an allocation [bad-free]
 //   where   free_of_inside.cu:8
 //   address 0x…, 4 bytes into the 128 bytes that cudaMalloc gave at free_of_inside.cu:6
-//   to do   free what was allocated, once, by the address that was returned
+//   hint    free each allocation once, by the address that was returned

@@ -24,4 +24,4 @@ extern "C" void grid_barrier_left_out() {
 // cuda-twin: shift_by_block: some threads wait at a barrier, which the other threads left out [divergent-barrier]
 //   where   grid_barrier_left_out.cu:9, 16 threads, the first of them thread (0, 0, 0) of block (1, 0, 0)
 //   ended   16 threads, the first of them thread (16, 0, 0) of block (1, 0, 0)
-//   to do   all threads of a block must come to the same barrier: take it out of the branch, and return after it
+//   hint    move the barrier out of the branch, and return after it: all threads of a block must reach the same one

@@ -21,4 +21,4 @@ extern "C" void host_memory() {
 // cuda-twin: sum_of: read of 8 bytes of host memory in device code [host-memory]
 //   where   host_memory.cu:7, thread (0, 0, 0) of block (0, 0, 0)
 //   address 0x…
-//   to do   copy the data to memory from cudaMalloc, or allocate it by cudaMallocManaged or cudaMallocHost
+//   hint    copy the data to memory from cudaMalloc, or allocate it by cudaMallocManaged or cudaMallocHost

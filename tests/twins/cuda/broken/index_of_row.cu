@@ -20,4 +20,4 @@ extern "C" void index_of_row() {
 // Reported:
 // cuda-twin: transpose: index 16 is beyond the array of type 'float [16]' [index]
 //   where   index_of_row.cu:8, thread (15, 15, 0) of block (0, 0, 0)
-//   to do   keep the index below the array's size
+//   hint    keep the index below the array's size

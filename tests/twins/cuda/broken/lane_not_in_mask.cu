@@ -15,4 +15,4 @@ extern "C" void lane_not_in_mask() {
 // Reported:
 // cuda-twin: pairs: __shfl_xor_sync was called by lane 1 with the mask 0x55555555, which has not that lane in it [lane-not-in-mask]
 //   where   lane_not_in_mask.cu:4, thread (1, 0, 0) of block (0, 0, 0)
-//   to do   the mask must name every lane that calls, itself included: take it from __ballot_sync before the branch
+//   hint    name every calling lane in the mask, this one too: compute it by __ballot_sync before the branch

@@ -26,4 +26,4 @@ extern "C" void lanes_in_step() {
 //   one     read at lanes_in_step.cu:9, thread (0, 0, 0) of block (0, 0, 0)
 //   other   write of 4 bytes at lanes_in_step.cu:8, thread (8, 0, 0) of block (0, 0, 0)
 //   address 0x…, 32 bytes into the 128 bytes of partial
-//   to do   put __syncthreads() between the two, or __syncwarp() where both threads are of one warp
+//   hint    put __syncthreads() between the two, or __syncwarp() where both threads are of one warp

@@ -14,7 +14,7 @@ extern "C" void large_block() {
 // Reported:
 // cuda-twin: one_each: the block is (2048, 1, 1), and the most are (1024, 1024, 64) threads [bad-launch]
 //   where   large_block.cu:9
-//   to do   at most 1024 threads a block; more blocks instead
+//   hint    at most 1024 threads a block; more blocks instead
 // cuda-twin: one_each: the launch failed with cudaErrorInvalidConfiguration, and nothing asked for the error [unchecked-error]
 //   where   large_block.cu:9
-//   to do   ask cudaGetLastError() after each launch
+//   hint    call cudaGetLastError() after each launch

@@ -10,4 +10,4 @@ extern "C" void leak() {
 // Reported:
 // cuda-twin: note: 1 allocation of 128 bytes in all never freed [leak]
 //   where   leak.cu:6
-//   to do   free the memory by cudaFree
+//   hint    free the memory by cudaFree

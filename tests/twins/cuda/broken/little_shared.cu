@@ -21,4 +21,4 @@ extern "C" void little_shared() {
 // cuda-twin: turn_around: write of 4 bytes out of bounds of shared memory [out-of-bounds]
 //   where   little_shared.cu:6, thread (0, 0, 0) of block (0, 0, 0)
 //   address 0x…, 188 bytes after the end of the 64 bytes of the dynamic shared memory
-//   to do   compare the index with the number of elements: a grid mostly has more threads than there are elements
+//   hint    guard the access with `i < n`: a grid usually has more threads than elements

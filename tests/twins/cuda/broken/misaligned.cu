@@ -21,4 +21,4 @@ extern "C" void misaligned() {
 // cuda-twin: copy4: read of type 'const struct float4' at an address that is not a multiple of 16 [misaligned]
 //   where   misaligned.cu:5, thread (0, 0, 0) of block (0, 0, 0)
 //   address 0x…
-//   to do   a vector type needs an address that is a multiple of its size: handle the first elements one by one
+//   hint    a vector type needs an address that is a multiple of its size: handle the first elements one by one

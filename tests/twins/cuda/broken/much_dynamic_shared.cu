@@ -16,4 +16,4 @@ extern "C" void much_dynamic_shared() {
 // Reported:
 // cuda-twin: turn_around_many: the launch asks for 65536 bytes of dynamic shared memory, and 49152 are allowed [bad-launch]
 //   where   much_dynamic_shared.cu:12
-//   to do   cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes) allows up to 166912
+//   hint    cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes) allows up to 166912

@@ -20,4 +20,4 @@ extern "C" void much_shared() {
 // Reported:
 // cuda-twin: large: second does not fit: a kernel has 49152 bytes of __shared__ variables, and a block 166912 in all [shared-size]
 //   where   much_shared.cu:6, thread (0, 0, 0) of block (0, 0, 0)
-//   to do   use less, or take it as dynamic shared memory, which cudaFuncSetAttribute allows more of
+//   hint    use less, or use dynamic shared memory, whose limit cudaFuncSetAttribute raises

@@ -20,4 +20,4 @@ extern "C" void neighbour_race() {
 //   one     write at neighbour_race.cu:6, thread (0, 0, 0) of block (0, 0, 0)
 //   other   read of 4 bytes at neighbour_race.cu:6, thread (1, 0, 0) of block (0, 0, 0)
 //   address 0x…, 4 bytes into the 128 bytes that cudaMalloc gave at neighbour_race.cu:11
-//   to do   let one thread write each element, use atomics, or split the kernel in two; blocks have no order
+//   hint    let one thread write each element, use atomics, or split the kernel in two; blocks have no order

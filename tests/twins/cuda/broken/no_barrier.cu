@@ -27,4 +27,4 @@ extern "C" void no_barrier() {
 //   one     read at no_barrier.cu:9, thread (0, 0, 0) of block (0, 0, 0)
 //   other   write of 4 bytes at no_barrier.cu:9, thread (1, 0, 0) of block (0, 0, 0)
 //   address 0x…, 4 bytes into the 512 bytes of partial
-//   to do   put __syncthreads() between the two, or __syncwarp() where both threads are of one warp
+//   hint    put __syncthreads() between the two, or __syncwarp() where both threads are of one warp

@@ -31,4 +31,4 @@ extern "C" void no_fence() {
 //   one     write at no_fence.cu:5, thread (0, 0, 0) of block (0, 0, 0)
 //   other   read of 4 bytes at no_fence.cu:8, thread (0, 0, 0) of block (1, 0, 0)
 //   address 0x…, 0 bytes into the 8 bytes that cudaMalloc gave at no_fence.cu:16
-//   to do   let one thread write each element, use atomics, or split the kernel in two; blocks have no order
+//   hint    let one thread write each element, use atomics, or split the kernel in two; blocks have no order

@@ -12,4 +12,4 @@ extern "C" void null_pointer() {
 // cuda-twin: count_up: read of 4 bytes through a null pointer [null-pointer]
 //   where   null_pointer.cu:4, thread (0, 0, 0) of block (0, 0, 0)
 //   address 0x0
-//   to do   give it the address of memory; where that was to be allocated, look at the error that came back
+//   hint    pass the address of allocated memory, and check the error that the allocation returned

@@ -18,4 +18,4 @@ extern "C" void one_byte_more() {
 // cuda-twin: invert: read of 1 byte out of bounds [out-of-bounds]
 //   where   one_byte_more.cu:5, thread (5, 0, 0) of block (0, 0, 0)
 //   address 0x…, 0 bytes after the end of the 5 bytes that cudaMalloc gave at one_byte_more.cu:10
-//   to do   compare the index with the number of elements: a grid mostly has more threads than there are elements
+//   hint    guard the access with `i < n`: a grid usually has more threads than elements

@@ -27,4 +27,4 @@ extern "C" void other_value() {
 //   one     write of 4 bytes at other_value.cu:8, thread (0, 0, 0) of block (0, 0, 0)
 //   other   write at other_value.cu:8, thread (31, 0, 0) of block (0, 0, 0)
 //   address 0x…, 0 bytes into the 8 bytes of sum
-//   to do   put __syncthreads() between the two, or __syncwarp() where both threads are of one warp
+//   hint    put __syncthreads() between the two, or __syncwarp() where both threads are of one warp

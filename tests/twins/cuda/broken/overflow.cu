@@ -19,4 +19,4 @@ extern "C" void overflow() {
 // cuda-twin: scale: read of 4 bytes out of bounds [out-of-bounds]
 //   where   overflow.cu:6, thread (232, 0, 0) of block (3, 0, 0)
 //   address 0x…, 0 bytes after the end of the 4000 bytes that cudaMalloc gave at overflow.cu:11
-//   to do   compare the index with the number of elements: a grid mostly has more threads than there are elements
+//   hint    guard the access with `i < n`: a grid usually has more threads than elements

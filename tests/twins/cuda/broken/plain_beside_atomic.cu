@@ -25,4 +25,4 @@ extern "C" void plain_beside_atomic() {
 //   one     write at plain_beside_atomic.cu:6, thread (0, 0, 0) of block (0, 0, 0)
 //   other   atomic update of 4 bytes at plain_beside_atomic.cu:7, thread (1, 0, 0) of block (0, 0, 0)
 //   address 0x…, 0 bytes into the 4 bytes of found
-//   to do   put __syncthreads() between the two, or __syncwarp() where both threads are of one warp
+//   hint    put __syncthreads() between the two, or __syncwarp() where both threads are of one warp

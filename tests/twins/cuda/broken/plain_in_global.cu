@@ -27,4 +27,4 @@ extern "C" void plain_in_global() {
 //   one     read at plain_in_global.cu:7, thread (0, 0, 0) of block (0, 0, 0)
 //   other   atomic update of 4 bytes at plain_in_global.cu:5, thread (0, 0, 0) of block (1, 0, 0)
 //   address 0x…, 0 bytes into the 4 bytes that cudaMalloc gave at plain_in_global.cu:14
-//   to do   let one thread write each element, use atomics, or split the kernel in two; blocks have no order
+//   hint    let one thread write each element, use atomics, or split the kernel in two; blocks have no order

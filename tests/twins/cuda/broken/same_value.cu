@@ -24,4 +24,4 @@ extern "C" void same_value() {
 //   one     write at same_value.cu:5, thread (0, 0, 0) of block (0, 0, 0)
 //   other   write of 4 bytes at same_value.cu:5, thread (1, 0, 0) of block (0, 0, 0)
 //   address 0x…, 0 bytes into the 4 bytes that cudaMalloc gave at same_value.cu:11
-//   to do   let one thread write it: others cost time, and other values would be a race
+//   hint    let one thread write it: more threads cost time, and different values would be a race

@@ -21,4 +21,4 @@ extern "C" void shared_not_given() {
 // cuda-twin: turn_around_in_none: write of 4 bytes out of bounds of shared memory [out-of-bounds]
 //   where   shared_not_given.cu:6, thread (0, 0, 0) of block (0, 0, 0)
 //   address 0x…, where this launch gives no dynamic shared memory
-//   to do   say how many bytes: the third number of <<<blocks, threads, bytes>>>
+//   hint    give the number of bytes, the third argument of <<<blocks, threads, bytes>>>

@@ -21,4 +21,4 @@ extern "C" void static_counter() {
 //   one     write at static_counter.cu:6, thread (0, 0, 0) of block (0, 0, 0)
 //   other   read of 4 bytes at static_counter.cu:6, thread (1, 0, 0) of block (0, 0, 0)
 //   address 0x…, 0 bytes into the 4 bytes of the variable `handed_out`
-//   to do   let one thread write each element, use atomics, or split the kernel in two; blocks have no order
+//   hint    let one thread write each element, use atomics, or split the kernel in two; blocks have no order

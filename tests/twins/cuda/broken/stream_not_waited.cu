@@ -29,4 +29,4 @@ extern "C" void stream_not_waited() {
 //   one     read of 4 bytes at stream_not_waited.cu:5, thread (0, 0, 0) of block (0, 0, 0)
 //   other   write at stream_not_waited.cu:4, on another stream
 //   address 0x…, 0 bytes into the 128 bytes that cudaMalloc gave at stream_not_waited.cu:9
-//   to do   record an event behind the first (cudaEventRecord) and let the other's stream wait for it (cudaStreamWaitEvent)
+//   hint    record an event after the first (cudaEventRecord) and make the other stream wait for it (cudaStreamWaitEvent)

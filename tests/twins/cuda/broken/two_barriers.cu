@@ -25,4 +25,4 @@ extern "C" void two_barriers() {
 // cuda-twin: both_branches: some threads wait at a barrier, and the others at another one [divergent-barrier]
 //   where   two_barriers.cu:8, 16 threads, the first of them thread (0, 0, 0) of block (0, 0, 0)
 //   where   two_barriers.cu:11, 16 threads, the first of them thread (16, 0, 0) of block (0, 0, 0)
-//   to do   all threads of a block must come to the same barrier: take it out of the branch, and return after it
+//   hint    move the barrier out of the branch, and return after it: all threads of a block must reach the same one

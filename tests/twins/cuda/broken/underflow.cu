@@ -21,4 +21,4 @@ extern "C" void underflow() {
 // cuda-twin: difference: read of 4 bytes out of bounds [out-of-bounds]
 //   where   underflow.cu:6, thread (0, 0, 0) of block (0, 0, 0)
 //   address 0x…, 4 bytes before the 256 bytes that cudaMalloc gave at underflow.cu:11
-//   to do   compare the index with the number of elements: a grid mostly has more threads than there are elements
+//   hint    guard the access with `i < n`: a grid usually has more threads than elements

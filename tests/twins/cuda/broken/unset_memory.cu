@@ -18,4 +18,4 @@ extern "C" void unset_memory() {
 // cuda-twin: accumulate: atomic update of 4 bytes of memory that nobody has written [uninitialised-memory]
 //   where   unset_memory.cu:4, thread (0, 0, 0) of block (0, 0, 0)
 //   address 0x…, 0 bytes into the 4 bytes that cudaMalloc gave at unset_memory.cu:9
-//   to do   fill the memory by cudaMemset, cudaMemcpy or a kernel before it is read
+//   hint    fill the memory by cudaMemset, cudaMemcpy or a kernel before reading it

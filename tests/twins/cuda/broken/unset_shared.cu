@@ -21,4 +21,4 @@ extern "C" void unset_shared() {
 // cuda-twin: smooth: read of 4 bytes of shared memory that this block has not written [uninitialised-shared]
 //   where   unset_shared.cu:8, thread (63, 0, 0) of block (0, 0, 0)
 //   address 0x…, 256 bytes into the 260 bytes of seen
-//   to do   write shared memory before it is read: it holds what another block left there
+//   hint    write shared memory before reading it: it holds what another block left there

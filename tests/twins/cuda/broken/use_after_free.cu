@@ -16,4 +16,4 @@ extern "C" void use_after_free() {
 //   where   use_after_free.cu:4, thread (0, 0, 0) of block (0, 0, 0)
 //   address 0x…, 0 bytes into the 128 bytes that cudaMalloc gave at use_after_free.cu:8
 //   freed   use_after_free.cu:9
-//   to do   free the memory after the last kernel that uses it
+//   hint    free the memory after the last kernel that uses it

@@ -270,7 +270,7 @@ def test_a_kernel_finds_its_library_beside_itself(
         ("texture<float, 2> t;", 1, "texture references, which CUDA 12 has no more: not supported"),
         ("__global__ void k() { __shfl_down(1.0f, 1); }", 1, "__shfl_down_sync(mask, ...) takes their mask first"),
         ("void f() { int g; cudaGraphAddNode(g, 0); }", 1, "nodes of graphs of any kind by one function"),
-        ("void f() {\n  k<<<1, 2>>;\n}", 2, "expected >>> and the kernel's arguments behind <<<"),
+        ("void f() {\n  k<<<1, 2>>;\n}", 2, "expected >>> and the kernel's arguments after <<<"),
         ("__global__ void k();\nvoid f() { k<<<1>>>(); }", 2, "<<<blocks, threads>>> takes two to four values"),
         ("__global__ void k(int* x) {\n  *x = nothing;\n}", 2, "nothing"),
         ("#include <cooperative_groups.h>\nusing T = cooperative_groups::thread_block_tile<2048>; T t() { return {}; }",

@@ -56,7 +56,7 @@ for mixed in (lambda: x + y, lambda: x.npu(), lambda: y.cuda()):
     there, mixed, *copied = done.stdout.splitlines()
     assert there == "npu 3.0 3.0 npu:0"
     assert "Expected all tensors to be on the same device" in mixed
-    assert [line.partition(";")[2] for line in copied] == [" go by way of the CPU"] * 2
+    assert [line.partition(";")[2] for line in copied] == [" copy it through the CPU"] * 2
 
 
 def test_gradients_beside_a_simulated_npu() -> None:

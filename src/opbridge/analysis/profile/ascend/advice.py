@@ -30,7 +30,8 @@ def of_kernel(kernel: KernelTimeline, buffers: tuple[Buffers, ...]) -> Iterator[
                 f"as in InitBuffer(queue, 2, bytes): {places}"
             )
         else:
-            yield f"copies and computing overlap by {core.overlap:.0%}: let the loop over tiles have two turns at least"
+            overlap = f"copies and computing overlap by {core.overlap:.0%}"
+            yield f"{overlap}: give the loop over tiles two iterations or more"
     used, there = kernel.local_bytes.get("unified buffer", (0, 0))
     copies = [bar.bytes for bar in core.bars if bar.site.pipe in ("MTE2", "MTE3") and bar.bytes]
     if len(copies) >= _MANY and there and used < _ROOMY * there:
@@ -38,7 +39,7 @@ def of_kernel(kernel: KernelTimeline, buffers: tuple[Buffers, ...]) -> Iterator[
         if mean < _GOOD_COPY:
             yield (
                 f"a copy moves {mean:.0f} bytes, and the unified buffer is {used / there:.0%} full: larger tiles, "
-                "copies are as fast as they get from 16 kB on"
+                "copies reach full speed at 16 kB"
             )
 
 
@@ -60,7 +61,7 @@ def of_line(line: StepLine, cycles: float) -> str:
     each = line.bytes / line.runs
     if line.site.pipe == "S":
         return (
-            f"{line.runs} times the scalar unit waits for a value and hands out nothing meanwhile: "
+            f"{line.runs} times the scalar unit waits for a value and issues nothing meanwhile: "
             "compute it by vector instructions, or on the host in the tiling"
         )
     if line.site.pipe == "V" and line.runs >= _MANY and each <= _REPEAT:

@@ -123,7 +123,7 @@ def _parsed(file: Path) -> dict[str, Any]:
     try:
         toml = importlib.import_module("tomllib")
     except ImportError:
-        raise ToolchainError(f"reading {file.name} needs Python 3.11, which brings a reader of TOML") from None
+        raise ToolchainError(f"reading {file.name} needs Python 3.11, which has a TOML reader") from None
     try:
         document: dict[str, Any] = toml.loads(_bytes(file).decode())
     except ValueError as error:

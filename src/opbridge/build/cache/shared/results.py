@@ -86,7 +86,9 @@ class SharedCache:
                 f"  expected a folder that this user may write, with room in it{self._hint()}"
             ) from error
         except Untrusted as reason:
-            raise CacheError(f"nobody would use what is published: the shared cache {self.root} {reason}") from None
+            raise CacheError(
+                f"no machine would use the published builds: the shared cache {self.root} {reason}"
+            ) from None
 
     def _add(
         self,
@@ -161,7 +163,7 @@ def _seal(path: Path, folder: int, keys: tuple[str, ...]) -> Seal | None:
         if not is_signed(content, signature, keys):
             raise Untrusted(f"has a result that none of the trusted keys signed, which is not used: {path}")
     if (seal := Seal.parse(content)) is None:
-        _warn(f"{path / 'seal'} is damaged; what it stood for will be built")
+        _warn(f"{path / 'seal'} is damaged; its result will be built again")
     return seal
 
 
@@ -176,7 +178,7 @@ def _taken(result: _Result, folder: Path, max_bytes: int) -> bool:
     except OSError as error:
         if error.errno in FULL:
             raise  # that is the private cache's disk
-        _warn(f"{result.path} cannot be copied: {error.strerror}; what it holds will be built")
+        _warn(f"{result.path} cannot be copied: {error.strerror}; its contents will be built again")
         return False
     return True
 

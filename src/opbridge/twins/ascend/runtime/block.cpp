@@ -158,7 +158,7 @@ void Block::fail(Kind kind, const std::string& what, const std::string& where,
 }
 
 void Block::report_division() {
-  const std::string where = sites_.empty() ? std::string() : "behind " + Block::where();
+  const std::string where = sites_.empty() ? std::string() : "after " + Block::where();
   report(Kind::division_by_zero, "divides an integer by zero", where);
 }
 
@@ -298,7 +298,7 @@ Local Block::chosen(AscendC::TPosition position, uint32_t begin, uint32_t bytes,
   const uint32_t most = chosen_soc()->bytes[space];
   if (uint64_t{begin} + bytes > most) {
     fail(Kind::local_budget,
-         "a tensor of " + std::to_string(bytes) + " bytes at " + std::to_string(begin) + " ends behind " +
+         "a tensor of " + std::to_string(bytes) + " bytes at " + std::to_string(begin) + " ends after " +
              name_of(space_of(position)),
          text_of(at) + ", a tensor in " + name_of(position),
          {{"memory", std::string(chosen_soc()->name) + " has " + std::to_string(most) + " bytes of it"}});
@@ -402,7 +402,7 @@ void Block::missing_sync(bool writes, bool wrote, uint16_t before, Describe memo
   const std::string needs =
       own.pipe == other.pipe
           ? "PipeBarrier<PIPE_" + name_of(own.pipe) + ">() between the two"
-          : "SetFlag<HardEvent::" + pair + "> behind the one, WaitFlag<HardEvent::" + pair + "> before the other";
+          : "SetFlag<HardEvent::" + pair + "> after the one, WaitFlag<HardEvent::" + pair + "> before the other";
   std::vector<std::pair<std::string, std::string>> details{
       {"before", described(other)}, {"memory", memory()}, {"needs", needs}};
   const bool left_alone = !own.automatic || !other.automatic;

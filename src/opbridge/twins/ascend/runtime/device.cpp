@@ -111,7 +111,7 @@ void report(const void* address, void* context) {
                               "ascend-twin: the host %s memory of the device npu:%d [host-access]\n"
                               "  where   %s in %s\n"
                               "  memory  %s\n"
-                              "  to do   copy it to the host first: tensor.cpu() in Python, aclrtMemcpy in C++\n",
+                              "  hint    copy it to the host first: tensor.cpu() in Python, aclrtMemcpy in C++\n",
                               access.verb, device, known && code.dli_sname != nullptr ? code.dli_sname : "code",
                               known ? code.dli_fname : "the process", memory);
   if (write(STDERR_FILENO, text, static_cast<size_t>(length)) < 0) return;

@@ -204,7 +204,7 @@ void wait_flag(pipe_t from, pipe_t to, int id, Place at) {
   Flag& flag = flag_at(from, to, id, "WaitFlag", at);
   Block& block = Block::current();
   if (!flag.is_set && block.registers.checked) {
-    block.fail(Kind::unpaired_flag, "waits for a flag that is not set, on hardware for ever",
+    block.fail(Kind::unpaired_flag, "waits for a flag that is never set; hardware would wait forever",
                text_of(at) + ", WaitFlag of " + event_name(from, to, id));
   }
   block.learn(to, flag.clock);

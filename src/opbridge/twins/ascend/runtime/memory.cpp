@@ -46,7 +46,7 @@ std::string described_outside(const void* address) {
   if (found == state.by_begin.begin()) return text_of(address);
   const Allocation& before = (--found)->second;
   return text_of(address) + ", " + std::to_string(byte - before.begin - static_cast<ptrdiff_t>(before.bytes)) +
-         " bytes behind the end of " + before.name;
+         " bytes after the end of " + before.name;
 }
 
 }  // namespace opbridge_ascend

@@ -16,7 +16,7 @@ struct Allocation {
 
 // The one that an address lies in; of no bytes where nobody has told the twin of it.
 Allocation allocation_of(const void* address);
-// "0x…, 64 bytes behind the end of out", of an address that lies in none.
+// "0x…, 64 bytes after the end of out", of an address that lies in none.
 std::string described_outside(const void* address);
 
 }  // namespace opbridge_ascend

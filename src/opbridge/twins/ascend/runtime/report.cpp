@@ -21,7 +21,7 @@ Meaning meaning(Kind kind) {
     case Kind::out_of_bounds:
       return {"out-of-bounds", "compare offset and count with the tensor's size; the last tile is often shorter"};
     case Kind::use_after_free:
-      return {"use-after-free", "call FreeTensor behind the last instruction that uses the tensor"};
+      return {"use-after-free", "call FreeTensor after the last instruction that uses the tensor"};
     case Kind::no_memory:
       return {"no-memory", "give the tensor memory first: AllocTensor, DeQue, Get or SetGlobalBuffer"};
     case Kind::misaligned:
@@ -37,37 +37,39 @@ Meaning meaning(Kind kind) {
       return {"missing-sync",
               "pipes run at the same time: pass the tensor by EnQue and DeQue, or put SetFlag and WaitFlag between"};
     case Kind::unpaired_flag:
-      return {"unpaired-flag", "each SetFlag needs one WaitFlag of the same event and id behind it"};
+      return {"unpaired-flag", "match each SetFlag with one later WaitFlag of the same event and id"};
     case Kind::no_event:
-      return {"no-event", "there are 8 ids a pair of pipes, 0 to 7: give ids back by ReleaseEventID"};
+      return {"no-event", "return ids by ReleaseEventID: a pair of pipes has 8, from 0 to 7"};
     case Kind::local_budget:
       return {"local-budget", "use smaller tiles or fewer buffers; OPBRIDGE_ASCEND_SOC names another chip"};
     case Kind::queue_full:
       return {"queue-full", "DeQue before the next EnQue, or give the TQue a greater depth"};
     case Kind::queue_empty:
-      return {"queue-empty", "EnQue a tensor before each DeQue; hardware would wait for ever"};
+      return {"queue-empty", "EnQue a tensor before each DeQue; hardware would wait forever"};
     case Kind::no_free_tensor:
-      return {"no-free-tensor", "FreeTensor what is used up, or ask InitBuffer for more buffers"};
+      return {"no-free-tensor",
+              "call FreeTensor for tensors that are no longer used, or ask InitBuffer for more buffers"};
     case Kind::wrong_queue:
-      return {"wrong-queue", "give a tensor back to the queue that it was allocated from, once"};
+      return {"wrong-queue", "return each tensor once, to the queue that allocated it"};
     case Kind::unfreed_tensor:
       return {"unfreed-tensor", "call FreeTensor for each AllocTensor, and DeQue for each EnQue"};
     case Kind::atomic_left_on:
-      return {"atomic-left-on", "call SetAtomicNone() behind the last atomic store: the next kernel starts with it"};
+      return {"atomic-left-on", "call SetAtomicNone() after the last atomic store: the mode outlives the kernel"};
     case Kind::sync_all:
-      return {"sync-all", "all blocks must call SyncAll equally often; hardware would wait for ever"};
+      return {"sync-all", "call SyncAll equally often in all blocks; hardware would wait forever"};
     case Kind::global_race:
-      return {"global-race", "let each block write bytes of its own, put SyncAll between the two, or use SetAtomicAdd"};
+      return {"global-race", "let each block write its own bytes, put SyncAll between the two, or use SetAtomicAdd"};
     case Kind::depends_on_blocks:
-      return {"depends-on-blocks", "divide the work by GetBlockNum so that any number of blocks does all of it, once"};
+      return {"depends-on-blocks", "divide the work by GetBlockNum so that any number of blocks does all of it once"};
     case Kind::tiling_mismatch:
-      return {"tiling-mismatch", "give host and kernel one definition of the struct, and the launch all of its bytes"};
+      return {"tiling-mismatch",
+              "use one definition of the struct in host and kernel, and pass the launch all of its bytes"};
     case Kind::assertion:
-      return {"assertion", "the kernel itself expects this: see what it was given"};
+      return {"assertion", "check the kernel's inputs: its own assertion failed"};
     case Kind::division_by_zero:
-      return {"division-by-zero", "let a block that has no work return before it divides by how much it has"};
+      return {"division-by-zero", "return from a block without work before dividing by the amount of work"};
     case Kind::bad_launch:
-      return {"bad-launch", "no NPU takes this launch"};
+      return {"bad-launch", "correct the launch: no NPU accepts it"};
   }
   return {};
 }

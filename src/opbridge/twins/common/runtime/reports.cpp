@@ -17,7 +17,7 @@ std::string laid_out(const Text& text) {
     whole += "  " + label + std::string(label.size() < kLabel ? kLabel - label.size() : 1, ' ') + rest + "\n";
   };
   for (const auto& [label, rest] : text.details) line(label, rest);
-  line("to do", text.advice);
+  line("hint", text.advice);
   return whole;
 }
 

@@ -106,7 +106,7 @@ at::Tensor copy_from(const at::Tensor& self, const at::Tensor& to, bool) {
   throw_errors();
   for (const at::Tensor& tensor : {self, to})
     TORCH_CHECK(tensor.is_cpu() || tensor.device().type() == kDevice, "cannot copy between ", self.device(), " and ",
-                to.device(), "; go by way of the CPU");
+                to.device(), "; copy it through the CPU");
   if (to.numel() == 0) return to;
   LentTensors lent(to.device());
   const bool plain = self.scalar_type() == to.scalar_type() && self.sizes() == to.sizes() && self.is_contiguous() &&

@@ -337,7 +337,7 @@ class _Build:
         return code
 
     def _blocks_to_check(self) -> list[str]:
-        """Write a source that defines how many blocks to check, for runs where no environment variable says so."""
+        """Write a source that defines how many blocks to check, for runs where no environment variable sets it."""
         blocks = self.words.switches.get("-check-blocks")
         if not blocks:
             return []

@@ -109,7 +109,7 @@ def _option(words: Words, name: str, kind: Kind, value: str) -> None:
         case Kind.REFUSED:
             raise InputError(
                 f"nvcc {name}: the CUDA twin compiles for this machine's processor, and has no code for a GPU to write",
-                hint="-c and a program or library are what it makes",
+                hint="it makes object files (-c), programs and libraries",
             )
         case Kind.IGNORED | Kind.VALUE:
             pass

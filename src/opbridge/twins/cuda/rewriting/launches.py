@@ -33,7 +33,7 @@ def rewrite_launch(source: Source, index: int) -> int:
     marks, close = _end_of_configuration(source, first)
     arguments = source.next(close + 1)
     if arguments is None or source.tokens[arguments].text != "(":
-        raise source.refusal(index, "expected the kernel's arguments behind >>>")
+        raise source.refusal(index, "expected the kernel's arguments after >>>")
     end = source.match(arguments)
     start = _start_of_kernel(source, index)
     configuration = "".join(source.texts[first + 1 : marks])
@@ -60,7 +60,7 @@ def _end_of_configuration(source: Source, index: int) -> tuple[int, int]:
             first = source.previous(second - 1) if second is not None else None
             if first is not None and [source.tokens[mark].text for mark in (first, second or 0)] == [">", ">"]:
                 return first, i
-    raise source.refusal(index, "expected >>> and the kernel's arguments behind <<<, in the same file and macro")
+    raise source.refusal(index, "expected >>> and the kernel's arguments after <<<, in the same file and macro")
 
 
 def _start_of_kernel(source: Source, index: int) -> int:

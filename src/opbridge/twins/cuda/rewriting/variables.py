@@ -17,7 +17,7 @@ def declare_shared(source: Source, end: int) -> None:
     tokens = [source.tokens[i] for i in source.head]
     names = declared_names(tokens, skipped={*source.unit.shared_words, "__align__", "alignas", "extern", "static"})
     if not names:
-        raise source.refusal(first, "expected the name of a variable behind __shared__")
+        raise source.refusal(first, "expected the name of a variable after __shared__")
     if any(token.text == "=" for token in tokens):
         raise source.refusal(first, "a __shared__ variable cannot be initialized where it is declared")
     is_dynamic = any(token.text == "extern" for token in tokens)

@@ -24,7 +24,7 @@ void report_stray_of_shared(const Touch& touch) {
   const std::string position =
       is_of_none ? "where this launch gives no dynamic shared memory" : shared_position_of(touch.address);
   report.details.emplace_back("address", hexadecimal(touch.address) + ", " + position);
-  if (is_of_none) report.advice = "say how many bytes: the third number of <<<blocks, threads, bytes>>>";
+  if (is_of_none) report.advice = "give the number of bytes, the third argument of <<<blocks, threads, bytes>>>";
   found(std::move(report));
 }
 

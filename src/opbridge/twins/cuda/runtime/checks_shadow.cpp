@@ -51,7 +51,7 @@ void want_bytes(uintptr_t address) {
   if (there.load(std::memory_order_acquire)) return;
   Cell* const bytes = byte_cell_at(address & ~(kChunkBytes - 1));
   if (mprotect(bytes, kOfBytes, PROT_READ | PROT_WRITE) != 0) {
-    fputs("cuda-twin: the system has no memory for what is known of single bytes\n", stderr);
+    fputs("cuda-twin: the system has no memory for the state of single bytes\n", stderr);
     abort();
   }
   there.store(true, std::memory_order_release);

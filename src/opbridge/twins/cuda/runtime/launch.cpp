@@ -181,7 +181,7 @@ void ob_twin_launched() {
   if (!configuration.given) return;
   configuration = {};
   fputs(
-      "opbridge CUDA twin: <<<>>> stands behind a function that is not a __global__ function of this source; it ran "
+      "opbridge CUDA twin: <<<>>> follows a function that is not a __global__ function of this source; it ran "
       "once, on the host\n",
       stderr);
   abort();

@@ -33,19 +33,19 @@ Meaning meaning(Kind kind) {
   switch (kind) {
     case Kind::out_of_bounds:
       return {"out-of-bounds", kIllegalAddress, true,
-              "compare the index with the number of elements: a grid mostly has more threads than there are elements"};
+              "guard the access with `i < n`: a grid usually has more threads than elements"};
     case Kind::use_after_free:
       return {"use-after-free", kIllegalAddress, true, "free the memory after the last kernel that uses it"};
     case Kind::null_pointer:
       return {"null-pointer", kIllegalAddress, true,
-              "give it the address of memory; where that was to be allocated, look at the error that came back"};
+              "pass the address of allocated memory, and check the error that the allocation returned"};
     case Kind::host_memory:
       return {"host-memory", kIllegalAddress, true,
               "copy the data to memory from cudaMalloc, or allocate it by cudaMallocManaged or cudaMallocHost"};
     case Kind::constant_write:
       return {
           "constant-write", kIllegalAddress, true,
-          "let the host set it by cudaMemcpyToSymbol, or make it a __device__ variable: nvcc leaves out what a kernel "
+          "set it on the host by cudaMemcpyToSymbol, or make it a __device__ variable: nvcc leaves out what a kernel "
           "stores there"};
     case Kind::device_memory:
       return {"device-memory", kIllegalAddress, false,
@@ -58,16 +58,17 @@ Meaning meaning(Kind kind) {
               "let one thread write each element, use atomics, or split the kernel in two; blocks have no order"};
     case Kind::stream_race:
       return {"stream-race", kLaunchFailure, false,
-              "record an event behind the first (cudaEventRecord) and let the other's stream wait for it "
+              "record an event after the first (cudaEventRecord) and make the other stream wait for it "
               "(cudaStreamWaitEvent)"};
     case Kind::same_value:
-      return {"same-value", 0, false, "let one thread write it: others cost time, and other values would be a race"};
+      return {"same-value", 0, false,
+              "let one thread write it: more threads cost time, and different values would be a race"};
     case Kind::unset_shared:
       return {"uninitialised-shared", kLaunchFailure, false,
-              "write shared memory before it is read: it holds what another block left there"};
+              "write shared memory before reading it: it holds what another block left there"};
     case Kind::unset_global:
       return {"uninitialised-memory", kLaunchFailure, false,
-              "fill the memory by cudaMemset, cudaMemcpy or a kernel before it is read"};
+              "fill the memory by cudaMemset, cudaMemcpy or a kernel before reading it"};
     case Kind::misaligned:
       return {"misaligned", kMisalignedAddress, true,
               "a vector type needs an address that is a multiple of its size: handle the first elements one by one"};
@@ -75,40 +76,39 @@ Meaning meaning(Kind kind) {
       return {"index", kIllegalAddress, true, "keep the index below the array's size"};
     case Kind::division_by_zero:
       return {"division-by-zero", kLaunchFailure, true,
-              "ask whether it is zero first: a GPU goes on with a number that nobody has promised"};
+              "check for zero first: a GPU continues with an undefined number"};
     case Kind::bad_free:
-      return {"bad-free", kInvalidValue, false, "free what was allocated, once, by the address that was returned"};
+      return {"bad-free", kInvalidValue, false, "free each allocation once, by the address that was returned"};
     case Kind::copy_size:
       return {"copy-size", kInvalidValue, false, "sizes are in bytes: compare this one with the allocation's"};
     case Kind::copy_direction:
       return {"copy-direction", kInvalidValue, false,
-              "the direction says from where to where, cudaMemcpyDeviceToHost; cudaMemcpyDefault looks by itself"};
+              "name the direction of the copy, as in cudaMemcpyDeviceToHost; cudaMemcpyDefault finds it by itself"};
     case Kind::divergent_barrier:
-      return {"divergent-barrier", kLaunchFailure, true,
-              "all threads of a block must come to the same barrier: take it out of the branch, and return after it"};
+      return {
+          "divergent-barrier", kLaunchFailure, true,
+          "move the barrier out of the branch, and return after it: all threads of a block must reach the same one"};
     case Kind::early_return:
       return {"early-return", 0, false,
-              "GPUs since Volta wait for the other threads alone; older ones want all: return behind the last barrier"};
+              "return after the last barrier: GPUs before Volta wait for all threads, later ones for the others only"};
     case Kind::lane_not_in_mask:
-      return {
-          "lane-not-in-mask", kLaunchFailure, true,
-          "the mask must name every lane that calls, itself included: take it from __ballot_sync before the branch"};
+      return {"lane-not-in-mask", kLaunchFailure, true,
+              "name every calling lane in the mask, this one too: compute it by __ballot_sync before the branch"};
     case Kind::lane_never_comes:
       return {"lane-never-comes", kLaunchFailure, true,
-              "the mask must name only lanes that call: take it from __ballot_sync before the branch"};
+              "name only calling lanes in the mask: compute it by __ballot_sync before the branch"};
     case Kind::shared_size:
       return {"shared-size", kInvalidConfiguration, true,
-              "use less, or take it as dynamic shared memory, which cudaFuncSetAttribute allows more of"};
+              "use less, or use dynamic shared memory, whose limit cudaFuncSetAttribute raises"};
     case Kind::trap:
-      return {"trap", kAssert, true, "the kernel ended itself"};
+      return {"trap", kAssert, true, "check why the kernel ran trap: it ended itself"};
     case Kind::endless:
-      return {
-          "endless", kLaunchTimeout, true,
-          "look for a loop that waits for what never happens; OPBRIDGE_TWIN_TIMEOUT sets the seconds, 0 for no end"};
+      return {"endless", kLaunchTimeout, true,
+              "look for a loop that never ends; OPBRIDGE_TWIN_TIMEOUT sets the limit in seconds, 0 for none"};
     case Kind::bad_launch:
       return {"bad-launch", kInvalidConfiguration, false, ""};  // each has its own advice
     case Kind::unchecked_error:
-      return {"unchecked-error", 0, false, "ask cudaGetLastError() after each launch"};
+      return {"unchecked-error", 0, false, "call cudaGetLastError() after each launch"};
     case Kind::leak:
       return {"leak", 0, false, "free the memory by cudaFree"};
   }

@@ -176,7 +176,7 @@ OB_TWIN_INLINE char* surface_place(cudaSurfaceObject_t object, int dimensions, i
   for (int i = 0; i < 3; ++i) {
     if (i >= dimensions) at[i] = 0;
     if (at[i] >= 0 && at[i] < counts[i]) continue;
-    if (mode == cudaBoundaryModeTrap) misused_texels("a surface is read or written beside its texels");
+    if (mode == cudaBoundaryModeTrap) misused_texels("a surface is read or written outside its texels");
     if (mode == cudaBoundaryModeZero) return nullptr;
     at[i] = at[i] < 0 ? 0 : counts[i] - 1;
   }
