@@ -7,15 +7,9 @@ from typing import Any
 
 from opbridge.base.errors import UnsupportedError
 from opbridge.frameworks.mindspore.cell import returns_one
-from opbridge.frameworks.mindspore.formula_functions import (
-    FUNCTIONS,
-    as_gradient,
-    item,
-    matrix_transpose,
-    numel,
-    transpose,
-    unknown_gradient,
-)
+from opbridge.frameworks.mindspore.formula_functions import FUNCTIONS, as_gradient, unknown_gradient
+from opbridge.frameworks.mindspore.formula_shapes import matrix_transpose, transpose
+from opbridge.frameworks.mindspore.formula_values import item, numel
 from opbridge.waist.rules import ARRAY_FUNCTIONS, DTYPE_CODES, Derivative
 from opbridge.waist.rules.formulas import meanings
 from opbridge.waist.rules.syntax import (
