@@ -1,4 +1,4 @@
-"""Writes the tables of docs/ascend.md from the headers of the Ascend C twin: what is there, of which element types,
+"""Writes the tables of docs/ascend-support.md from the headers of the Ascend C twin: what is there, of which types,
 what is refused, and how both compare with the public reference.  Run it after a change to the headers; a test holds the
 document against it."""
 
@@ -13,7 +13,7 @@ from pathlib import Path
 from opbridge.build.toolchains import host
 
 ROOT = Path(__file__).parents[1]
-GUIDE = ROOT / "docs" / "ascend.md"
+GUIDE = ROOT / "docs" / "ascend-support.md"
 INCLUDE = ROOT / "src" / "opbridge" / "twins" / "ascend" / "include"
 REFERENCE = ROOT / "tools" / "ascend_reference.txt"
 BEGIN, END = "<!-- Written by tools/ascend_apis.py -->\n", "<!-- Until here. -->\n"

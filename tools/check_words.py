@@ -1,14 +1,16 @@
-"""Report docstrings of functions that do not begin with a verb.
+"""Report words that the project does not use, in documentation, docstrings, messages and help texts.
 
     python tools/check_words.py
 
-ruff's D401 knows the verbs in a wrong mood ("Returns"), not the fragments without any ("The kernel, built.").
+Docstrings of functions must begin with a verb: ruff's D401 knows the verbs in a wrong mood ("Returns"), not fragments
+without any ("The kernel, built.").
 """
 
 from __future__ import annotations
 
 import ast
 import re
+import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,11 +21,36 @@ _NO_VERBS = re.compile(
     r"(A|All|An|And|Any|As|At|Because|Both|But|By|Each|Every|For|From|How|If|In|It|Its|No|Not|Of|On|One|Only|Or|Other|Others"
     r"|Some|Such|That|The|Their|These|They|This|Those|To|Under|Unless|What|When|Where|Whether|Which|Who|Whose|With|Without)\b"
 )
+_OWNERS = "PyTorch|MindSpore|JAX|Paddle|NumPy|Ray|CUDA|NVIDIA"
+BANNED = (
+    (r"\b(?:held|holds?|holding)\b[^.;:|]{0,60}\bagainst\b", "compare with"),
+    (r"\bmend(?:s|ed|ing)?\b", "fix"),
+    (r"\bas ever\b", "as usual"),
+    (r"\bof whom\b", "a name in place of the pronoun"),
+    (r"\b(?:say|says|said) so\b", "report"),
+    (r"\b(?:told|tells?|telling) of\b", "report"),
+    (r"\bmostly\b", "usually"),
+    (r"\bbeside\b", "next to"),
+    (r"\bbehind\b", "after"),
+    (r"\bfor ever\b", "forever"),
+    (r"\bby way of\b", "through"),
+    (r"\b(?:lends?|lent)\b", "share, or support"),
+    (r"\bbrings?\b", "add, have or require"),
+    (rf"\ban? \w+ of (?:{_OWNERS})'s\b", "a compound, as in `a PyTorch operator`"),
+    (r"^ *to do[: ] ", "hint"),
+)
+"""Patterns, and what to write instead."""
+_PATTERNS = tuple((re.compile(pattern, re.IGNORECASE), instead) for pattern, instead in BANNED)
+_CODE = re.compile(r"^```.*?^```$|`[^`\n]*`|\]\([^)]*\)|<!--[^>]*begin -->.*?end -->", re.MULTILINE | re.DOTALL)
+_LITERAL = re.compile(r'"((?:[^"\\\n]|\\.)*)"')
+
+Text = tuple[str, int, str]
+"""A place, its line and what stands there."""
 
 
-def fragments(file: Path) -> Iterator[str]:
+def fragments(file: Path, tree: ast.Module) -> Iterator[str]:
     """Yield a line for each function of the file whose docstring begins without a verb."""
-    for node in ast.walk(ast.parse(file.read_text())):
+    for node in ast.walk(tree):
         if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             continue
         if any(ast.unparse(decorator).rpartition(".")[2] in _PROPERTIES for decorator in node.decorator_list):
@@ -34,9 +61,62 @@ def fragments(file: Path) -> Iterator[str]:
             yield f"{place}: the docstring of `{node.name}` begins with '{found[0]}', not with a verb"
 
 
+def strings(file: Path, tree: ast.Module) -> Iterator[Text]:
+    """Yield the docstrings and messages of a Python file; one word alone is a name."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and " " in node.value.strip():
+            yield str(file.relative_to(ROOT)), node.lineno, _CODE.sub(_blank, node.value)
+
+
+def literals(file: Path) -> Iterator[Text]:
+    """Yield the string literals of a C++ file that hold more than a word."""
+    for number, line in enumerate(file.read_text().splitlines(), 1):
+        if not line.lstrip().startswith("//"):
+            found = " ".join(text for text in _LITERAL.findall(line) if " " in text.strip())
+            yield str(file.relative_to(ROOT)), number, found
+
+
+def prose(file: Path) -> Iterator[Text]:
+    """Yield the lines of a page without its code."""
+    for number, line in enumerate(_CODE.sub(_blank, file.read_text()).splitlines(), 1):
+        yield str(file.relative_to(ROOT)), number, line
+
+
+def banned(texts: Iterator[Text]) -> Iterator[str]:
+    """Yield a line for each banned pattern in the texts."""
+    for place, first, text in texts:
+        for pattern, instead in _PATTERNS:
+            for found in pattern.finditer(text):
+                line = first + text.count("\n", 0, found.start())
+                yield f"{place}:{line}: '{found[0].strip()}': write {instead}"
+
+
+def _blank(code: re.Match[str]) -> str:
+    return "\n" * code[0].count("\n") or "`"
+
+
+def _tracked(*patterns: str) -> list[Path]:
+    listed = ["git", "ls-files", "--cached", "--others", "--exclude-standard", "--deduplicate", *patterns]
+    names = subprocess.run(listed, cwd=ROOT, capture_output=True, text=True, check=True).stdout.split()
+    return [ROOT / name for name in sorted(names) if (ROOT / name).exists()]
+
+
+def findings() -> Iterator[str]:
+    """Yield everything that is to be written otherwise."""
+    for file in _tracked("src/*.py"):
+        tree = ast.parse(file.read_text())
+        yield from fragments(file, tree)
+        yield from banned(strings(file, tree))
+    for file in _tracked("src/*.cpp", "src/*.h"):
+        yield from banned(literals(file))
+    for file in _tracked("docs/*.md", "README.md", "CONTRIBUTING.md", "SECURITY.md", "src/*.md.in"):
+        if not file.name.endswith(".zh.md"):
+            yield from banned(prose(file))
+
+
 def main() -> int:
-    """Print every fragment, and return 1 if there is one."""
-    found = [line for file in sorted((ROOT / "src").rglob("*.py")) for line in fragments(file)]
+    """Print every finding, and return 1 if there is one."""
+    found = list(findings())
     print("\n".join(found), end="\n" if found else "")
     return int(bool(found))
 

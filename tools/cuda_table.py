@@ -1,4 +1,4 @@
-"""docs/cuda.md's table of what of CUDA is there: each part by the tests that hold it, in the tests' own words.
+"""docs/evidence/cuda-tests.md: each part of CUDA by the tests that check it, in the tests' own words.
 
 `python tools/cuda_table.py` writes it; tests/twins/cuda/test_documentation.py holds it.
 """
@@ -11,7 +11,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 TESTS = ROOT / "tests"
-PAGE = ROOT / "docs" / "cuda.md"
+PAGE = ROOT / "docs" / "evidence" / "cuda-tests.md"
 _BLOCK = re.compile(r"(?<=<!-- tested: begin -->\n).*?(?=<!-- tested: end -->)", re.DOTALL)
 
 PARTS = {
@@ -67,7 +67,7 @@ OF_THE_INSIDE = frozenset(
 
 
 def table() -> str:
-    lines = ["| part | what its tests say they hold | below `tests/` |", "|---|---|---|"]
+    lines = ["| part | what its tests check | below `tests/` |", "|---|---|---|"]
     for part, tests in PARTS.items():
         module = ast.parse((TESTS / tests).read_text(encoding="utf-8"))
         said = (ast.get_docstring(module) or "").partition("\n")[0].rstrip(".")

@@ -40,7 +40,7 @@ class Difference:
 
 def documented() -> set[str]:
     """The functions of which docs/formula.md says that PyTorch has another value."""
-    section = _DOCUMENT.read_text("utf-8").partition("### Where PyTorch differs")[2].partition("\n#")[0]
+    section = _DOCUMENT.read_text("utf-8").partition("### Differences from PyTorch")[2].partition("\n#")[0]
     rows = re.findall(r"^\| (`[^|]*) \|", section, re.MULTILINE)
     return {name for row in rows for names in re.findall(r"`([^`]*)`", row) for name in names.split()}
 

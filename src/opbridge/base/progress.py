@@ -2,7 +2,7 @@
 
 A step that is shorter than its patience prints nothing.  On a terminal a longer step has one line, renewed each second;
 elsewhere it has one line once its patience is over, and one at its end.  `OPBRIDGE_PROGRESS=0` prints none of them.
-Steps inside a step are its details, in other threads too where `carried` brings them there.
+Steps inside a step are its details, in other threads too, if `carried` takes them there.
 """
 
 from __future__ import annotations

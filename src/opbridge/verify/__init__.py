@@ -1,1 +1,1 @@
-"""Holds operators against references, in values and in time, and shows what was found."""
+"""Compare operators with references, in values and in time, and report the results."""

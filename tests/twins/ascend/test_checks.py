@@ -62,7 +62,7 @@ def test_the_catalogue_has_every_broken_kernel() -> None:
 def test_every_check_is_explained_and_has_a_kernel() -> None:
     source = ROOT / "src" / "opbridge" / "twins" / "ascend" / "runtime" / "report.cpp"
     checks = set(re.findall(r'return \{\s*"([a-z-]+)"', source.read_text()))
-    section = (ROOT / "docs" / "ascend.md").read_text().partition("## What each check means")[2].partition("\n## ")[0]
+    section = (ROOT / "docs" / "ascend-checks.md").read_text().partition("## The checks")[2].partition("\n## ")[0]
     explained = re.findall(r"^\| `([a-z-]+)` \|", section, re.MULTILINE)
     shown = {name for case in CASES for name in re.findall(r" \[([a-z-]+)\]$", expected(case), re.MULTILINE)}
     assert sorted(explained) == sorted(checks)

@@ -1,4 +1,4 @@
-"""docs/ascend.md lists what the headers have, no more and no less."""
+"""docs/ascend-support.md lists what the headers have, no more and no less."""
 
 from __future__ import annotations
 

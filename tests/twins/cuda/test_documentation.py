@@ -1,4 +1,4 @@
-"""docs/cuda.md and what the twin has, side by side."""
+"""The pages about the CUDA twin and what it has, side by side."""
 
 from __future__ import annotations
 
@@ -14,7 +14,10 @@ from opbridge.twins.cuda.nvcc.toolkit import NAMES_OF_LIBRARIES
 from opbridge.twins.cuda.refused import HEADERS
 from opbridge.twins.cuda.rewriting.assembly import INSTRUCTIONS
 
-PAGE = (Path(__file__).parents[3] / "docs" / "cuda.md").read_text()
+DOCS = Path(__file__).parents[3] / "docs"
+PAGE = (DOCS / "cuda-support.md").read_text()
+LIBRARIES = (DOCS / "cuda-libraries.md").read_text()
+TESTED = (DOCS / "evidence" / "cuda-tests.md").read_text()
 HEADER_TEXT = "\n".join(path.read_text() for path in sorted(INCLUDE.rglob("*.h")))
 C_AND_CXX = {"__restrict__", "malloc", "printf", "assert"}
 REWRITTEN = {"__shared__", "__noinline__"}
@@ -25,7 +28,7 @@ def section(title: str) -> str:
 
 
 def test_every_name_that_is_promised_is_in_the_headers() -> None:
-    table = "\n".join(line for line in section("What the twin has").splitlines() if line.startswith("| "))
+    table = "\n".join(line for line in section("Supported features").splitlines() if line.startswith("| "))
     names = set(re.findall(r"`(\w+)`", table)) - C_AND_CXX - REWRITTEN
     assert names >= INSTRUCTIONS
     names -= INSTRUCTIONS
@@ -38,7 +41,7 @@ def test_every_name_that_is_promised_is_in_the_headers() -> None:
 
 
 def test_every_header_is_named() -> None:
-    named = set(re.findall(r"`([\w/]+\.h)`", section("What the twin has")))
+    named = set(re.findall(r"`([\w/]+\.h)`", section("Supported features")))
     there = {path.relative_to(INCLUDE).as_posix() for path in INCLUDE.rglob("*.h")}
     assert named - {"math.h"} == {name for name in there if not name.startswith("opbridge_twin/")}
 
@@ -58,9 +61,7 @@ def functions_of(header: str) -> int:
 
 
 def test_the_table_of_libraries_is_what_their_headers_have() -> None:
-    rows = re.findall(
-        r"^\| `-l(\w+)`(?:, `-l\w+`)* \| `(\w+\.h)` \| (\d+) \|", section("What the twin has"), re.MULTILINE
-    )
+    rows = re.findall(r"^\| `-l(\w+)`(?:, `-l\w+`)* \| `(\w+\.h)` \| (\d+) \|", LIBRARIES, re.MULTILINE)
     assert {(header, int(count)) for _, header, count in rows} == {
         (header, functions_of(header)) for _, header, _ in rows
     }
@@ -68,7 +69,7 @@ def test_the_table_of_libraries_is_what_their_headers_have() -> None:
 
 
 def test_every_refusal_is_named() -> None:
-    table = section("What it has not")
+    table = section("Unsupported features")
     refused = re.findall(r'_REFUSED_FUNCTION\(\w+, "(.+)"\)|"([^"]+): not supported', HEADER_TEXT)
     sources = "".join(file.read_text() for file in (INCLUDE.parent / "rewriting").glob("*.py"))
     compile_errors = re.findall(r'compile_error\(\s*"(.+)"\s*\)', sources)
@@ -89,7 +90,7 @@ def cuda_table() -> Any:
 
 def test_the_table_of_what_is_tested_is_that_of_today() -> None:
     made = cuda_table()
-    assert made.table() in PAGE, "run python tools/cuda_table.py"
+    assert made.table() in TESTED, "run python tools/cuda_table.py"
     here = {path.relative_to(made.TESTS).as_posix() for path in Path(__file__).parent.glob("test_*.py")}
     in_table = set(made.PARTS.values())
     assert here <= in_table | made.OF_THE_INSIDE, "say in tools/cuda_table.py what it is for"

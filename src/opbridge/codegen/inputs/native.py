@@ -30,7 +30,7 @@ FUNCTION = Record(
         Field("device_check", _NAME, "`NoCheck`: tensors may be on different devices."),
         Field("structured", _FLAG, "An out variant whose kernel the other variants share."),
         Field("structured_delegate", _NAME, "The structured out variant whose kernel runs this function."),
-        Field("structured_inherits", _NAME, "A class of PyTorch's that its meta function derives from."),
+        Field("structured_inherits", _NAME, "A PyTorch class that its meta function derives from."),
         Field("precomputed", ListOf(Text("a line"), "a list"), "Values its meta function hands to its kernel."),
         Field("ufunc_inner_loop", Table(Text("a ufunc"), "a mapping"), "A loop that PyTorch generates."),
         Field("autogen", _NAMES, "Variants that are made from this function."),

@@ -20,7 +20,7 @@ HOST = "opbridge_twin/host_source.h"
 """The header that replaces the CUDA prelude for a source that is not CUDA."""
 
 DEVICE = "OPBRIDGE_TWIN_CUDA_DEVICE"
-"""The macro of extensions with tensors on a device `cuda`; other tensors are on the CPU, shared for each launch."""
+"""The macro of extensions with tensors on a device `cuda`; others are on the CPU, shared for each launch."""
 
 # Mangled element types of tensors; opbridge_twin/torch_lent_memory.h lists the same types.
 _TYPES = (*"abdfhijlmst", "N3c104HalfE", "N3c107complexIdEE", "N3c107complexIfEE", "N3c108BFloat16E")

@@ -52,7 +52,9 @@ def _summary(shown: ShownConversion) -> Markup:
         "descent, in inference; where nothing is drawn, values, gradients and buffers of a step in training too.  "
         f"A difference above {TOLERANCE:g} of the largest number of a tensor is wrong."
     )
-    return element("section", element("h2", "Beside PyTorch"), element("p", said), element("p", held), id="summary")
+    return element(
+        "section", element("h2", "Comparison with PyTorch"), element("p", said), element("p", held), id="summary"
+    )
 
 
 def _first(shown: ShownConversion) -> Markup | None:

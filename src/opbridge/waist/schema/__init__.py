@@ -1,4 +1,4 @@
-"""A model of PyTorch's function schemas; parsing and printing are inverse."""
+"""A model of PyTorch function schemas; parsing and printing are inverse."""
 
 from __future__ import annotations
 

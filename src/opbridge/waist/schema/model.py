@@ -1,4 +1,4 @@
-"""A model of PyTorch's function schemas, such as `ns::name.overload(Tensor x, *, float alpha=1.0) -> Tensor`.
+"""A model of PyTorch function schemas, such as `ns::name.overload(Tensor x, *, float alpha=1.0) -> Tensor`.
 
 `Schema.parse` and `str` are inverse: a printed schema parses to an equal one, and a text in PyTorch's own spelling
 (that of native_functions.yaml) prints back byte for byte. A text that PyTorch refuses to register is rejected with its

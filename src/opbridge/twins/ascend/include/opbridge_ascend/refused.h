@@ -14,12 +14,12 @@ constexpr bool never = false;
 
 }  // namespace detail
 
-#define OPBRIDGE_ASCEND_REFUSED(Name)                                                                    \
-  template <class... Arguments>                                                                          \
-  void Name(Arguments&&...) {                                                                            \
-    static_assert(detail::never<Arguments...>,                                                           \
-                  "opbridge's Ascend twin has no " #Name                                                 \
-                  " yet; docs/ascend.md lists what it has.  Compute it by instructions that are there"); \
+#define OPBRIDGE_ASCEND_REFUSED(Name)                                                                            \
+  template <class... Arguments>                                                                                  \
+  void Name(Arguments&&...) {                                                                                    \
+    static_assert(detail::never<Arguments...>,                                                                   \
+                  "opbridge's Ascend twin has no " #Name                                                         \
+                  " yet; docs/ascend-support.md lists what it has.  Compute it by instructions that are there"); \
   }
 
 OPBRIDGE_ASCEND_REFUSED(CastDeq)
@@ -133,13 +133,13 @@ OPBRIDGE_ASCEND_REFUSED(AntiQuantize)
 #undef OPBRIDGE_ASCEND_REFUSED
 
 // Classes, of which no object can be made.
-#define OPBRIDGE_ASCEND_REFUSED_CLASS(Name)                                                           \
-  struct Name {                                                                                       \
-    template <class Nothing = void>                                                                   \
-    Name() {                                                                                          \
-      static_assert(detail::never<Nothing>,                                                           \
-                    "opbridge's Ascend twin has no " #Name " yet; docs/ascend.md lists what it has"); \
-    }                                                                                                 \
+#define OPBRIDGE_ASCEND_REFUSED_CLASS(Name)                                                                   \
+  struct Name {                                                                                               \
+    template <class Nothing = void>                                                                           \
+    Name() {                                                                                                  \
+      static_assert(detail::never<Nothing>,                                                                   \
+                    "opbridge's Ascend twin has no " #Name " yet; docs/ascend-support.md lists what it has"); \
+    }                                                                                                         \
   };
 
 OPBRIDGE_ASCEND_REFUSED_CLASS(ListTensorDesc)
@@ -147,11 +147,11 @@ OPBRIDGE_ASCEND_REFUSED_CLASS(GroupBarrier)
 OPBRIDGE_ASCEND_REFUSED_CLASS(Hccl)
 #undef OPBRIDGE_ASCEND_REFUSED_CLASS
 
-#define OPBRIDGE_ASCEND_REFUSED_TEMPLATE(Name, ...)                                                 \
-  template <__VA_ARGS__>                                                                            \
-  struct Name {                                                                                     \
-    static_assert(detail::never<First>,                                                             \
-                  "opbridge's Ascend twin has no " #Name " yet; docs/ascend.md lists what it has"); \
+#define OPBRIDGE_ASCEND_REFUSED_TEMPLATE(Name, ...)                                                         \
+  template <__VA_ARGS__>                                                                                    \
+  struct Name {                                                                                             \
+    static_assert(detail::never<First>,                                                                     \
+                  "opbridge's Ascend twin has no " #Name " yet; docs/ascend-support.md lists what it has"); \
   };
 
 OPBRIDGE_ASCEND_REFUSED_TEMPLATE(TensorTrait, class First, auto position = TPosition::MAX, class Layout = void)

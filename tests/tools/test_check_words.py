@@ -1,0 +1,43 @@
+"""tools/check_words.py reports the words that the project does not use, and leaves code alone."""
+
+from __future__ import annotations
+
+import ast
+import runpy
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+TOOL = runpy.run_path(str(ROOT / "tools" / "check_words.py"))
+
+
+@pytest.mark.parametrize(
+    ("text", "instead"),
+    [
+        ("results are held against NumPy", "compare with"),
+        ("a kernel holds `x` against a reference", "compare with"),
+        ("mend the line", "fix"),
+        ("each access is told of", "report"),
+        ("a kernel of PyTorch's", "a compound"),
+        ("  to do   guard the access", "hint"),
+    ],
+)
+def test_a_banned_word_is_reported_with_another(text: str, instead: str) -> None:
+    (found,) = TOOL["banned"](iter([("page.md", 7, text)]))
+    assert found.startswith("page.md:7: ")
+    assert f"write {instead}" in found
+
+
+def test_code_and_plain_words_are_left_alone(tmp_path: Path) -> None:
+    page = ROOT / "docs" / "concepts.md"
+    assert not list(TOOL["banned"](TOOL["prose"](page)))
+    plain = ["compare with NumPy", "the amendment", "what to do next", "the hardware on hand"]
+    assert not list(TOOL["banned"](("page.md", 1, text) for text in plain))
+    assert "beside" not in TOOL["_CODE"].sub("", "a `beside` b\n```text\nbeside\n```\n[c](beside.md)")
+
+
+def test_a_fragment_in_place_of_a_docstring_is_reported() -> None:
+    tree = ast.parse('def f():\n    """The kernel, built."""\n')
+    (found,) = TOOL["fragments"](ROOT / "src" / "f.py", tree)
+    assert "`f` begins with 'The'" in found
