@@ -26,7 +26,7 @@ help:
 	@echo "make quick           the tests of what changed since main, nearest first, for two minutes at most"
 	@echo "make fuzz            the tests that draw their inputs, with inputs no run has drawn before; MINUTES=10"
 	@echo "make formulas        every function of formulas as CUDA and Ascend C, random formulas on the CPU; minutes of compiling"
-	@echo "make declarations    a backend's YAMLs, FILES=\"a.yaml b.yaml\", built for the simulated npu and held against PyTorch"
+	@echo "make declarations    a backend's YAMLs, FILES=\"a.yaml b.yaml\", built for the simulated npu and compared with PyTorch"
 	@echo "make attacks         every way to deceive opbridge judge that is known; ten minutes"
 	@echo "make uncompiled      the tests of PyTorch's and JAX's transforms and gradients without what is compiled for them"
 	@echo "make math            the functions of opbridge/math.h, for every float; half an hour"

@@ -26,7 +26,8 @@ import opbridge.base.errors
 from opbridge.cli.command_table import COMMANDS
 
 ROOT = Path(__file__).parents[1]
-PAGES = [ROOT / "README.md", ROOT / "README.zh.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [ROOT / name for name in ("README.md", "README.zh.md", "CONTRIBUTING.md")]
+PAGES += [*sorted((ROOT / "docs").glob("*.md")), *sorted((ROOT / "docs" / "evidence").glob("*.md"))]
 FENCE = re.compile(r"^```(?P<language>[\w+-]+)?(?P<info>[^\n]*)\n(?P<body>.*?)^```$", re.MULTILINE | re.DOTALL)
 SHOWING = {"README.md", "README.zh.md", "start.md"}
 """Pages that show what their programs print, in the `text` fence after each of them."""
