@@ -32,7 +32,7 @@ FENCE = re.compile(r"^```(?P<language>[\w+-]+)?(?P<info>[^\n]*)\n(?P<body>.*?)^`
 SHOWING = {"README.md", "README.zh.md", "start.md"}
 """Pages that show what their programs print, in the `text` fence after each of them."""
 SLOW = re.compile(
-    r"README\.zh|aten|attribute-block|autograd|bench|check|compile|convert|cuda-device|distributed|doctor|extension|judge"
+    r"README\.zh|aten|attribute-block|autograd|bench|check|compile|convert|cuda-device|cuda-programs|distributed|doctor|extension|judge"
     r"|learn-cuda|npu|onnx|profile|questions|readers|scale|scan|tour|tour\.zh|tvm-ffi"
 )
 """Pages that take more than a few processor seconds, and whose commands have tests of their own."""
