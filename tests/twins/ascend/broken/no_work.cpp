@@ -11,5 +11,5 @@ extern "C" void no_work() { run(no_work_kernel, "no_work", 1); }
 
 // Reported:
 // ascend-twin: no_work: divides an integer by zero [division-by-zero]
-//   where   behind broken/no_work.cpp:5, GetValue on PIPE_S, block 0
+//   where   after broken/no_work.cpp:5, GetValue on PIPE_S, block 0
 //   hint    return from a block without work before dividing by the amount of work
