@@ -325,7 +325,7 @@ def test_new_never_overwrites(opbridge: Opbridge, tmp_path: Path) -> None:
     (tmp_path / "mine").mkdir()
     result = opbridge("new", "mine")
     assert (result.returncode, list((tmp_path / "mine").iterdir())) == (2, [])
-    assert "mine is there already" in result.stderr
+    assert "mine exists already" in result.stderr
 
 
 @pytest.mark.parametrize("name", ["Scaled", "2x", "a-b", "../up", "", "aten", "class", "double", "def", "a b", "std"])

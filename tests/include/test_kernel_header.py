@@ -289,7 +289,7 @@ def test_too_few_and_too_many(kernels: Host, args: list[Any], outputs: list[Arra
     inputs = sum(isinstance(arg, np.ndarray) for arg in args)
     assert failure(kernels, "scaled_add", args, outputs) == (
         "scaled_add: the kernel takes 2 inputs (ob::In, ob::InOut), 1 outputs (ob::Out) and 1 attributes, but the call "
-        f"brings {inputs}, {len(outputs)} and {len(args) - inputs}; "
+        f"has {inputs}, {len(outputs)} and {len(args) - inputs}; "
         "make the C++ function and the operator's schema agree"
     )
 

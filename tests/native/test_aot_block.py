@@ -209,7 +209,7 @@ class TestErrors:
         held = {"bool": "bool value=True", "int": "int value=1", "str": "str value='s'", "ints": "int[] value=[1]"}
         given = "str" if wanted not in ("str", "rows") else "ints"
         op = make("Ask", f"ask_{wanted.replace(' ', '_')}(Tensor x, *, str wanted, {held[given]}) -> ()")
-        said = r"kernel Ask threw: it reads attribute 'value' as .*, and the call brings a (string|list of ints)"
+        said = r"kernel Ask threw: it reads attribute 'value' as .*, but the call has a (string|list of ints)"
         with pytest.raises(KernelError, match=said):
             op(f32(1), wanted=wanted)
 

@@ -165,7 +165,9 @@ def test_what_a_full_disk_has_no_room_for_is_built_elsewhere(tmp_path: Path) -> 
     temporary.mkdir()
     done = on_a_small_disk(FULL_DISK, disk, temporary)
     assert done.stdout == "1000000\n1000 1 []\n", done.stderr
-    assert done.stderr.count("has no room, opbridge cache gc makes some; what it lacks is built for this process") == 1
+    assert (
+        done.stderr.count("has no room, opbridge cache gc makes some; missing results are built for this process") == 1
+    )
     assert not list(temporary.iterdir()), "the process takes with it what it built there"
 
 

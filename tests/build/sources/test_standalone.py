@@ -167,8 +167,8 @@ def test_the_generated_source_is_the_same_each_time() -> None:
         ("t::f(Tensor x) -> Tensor", "x", ""),
         ("t::f(Tensor(a!) x) -> Tensor(a!)", None, "it writes to its arguments"),
         ("t::f(Tensor(a!) x) -> ()", None, "it writes to its arguments"),
-        ("t::f(Tensor[] xs) -> Tensor", "xs[0]", "MindSpore does not say which tensors of 'xs' a call brings"),
-        ("t::f(Tensor x, Tensor? y) -> Tensor", "x", "MindSpore does not say which tensors of 'y' a call brings"),
+        ("t::f(Tensor[] xs) -> Tensor", "xs[0]", "MindSpore does not say which tensors of 'xs' a call has"),
+        ("t::f(Tensor x, Tensor? y) -> Tensor", "x", "MindSpore does not say which tensors of 'y' a call has"),
     ],
 )
 def test_where_mindspore_has_to_be_told_the_outputs(schema: str, out: str | None, reason: str) -> None:

@@ -109,7 +109,7 @@ def test_an_operator_that_does_not_exist(load: Callable[[str], Any]) -> None:
 
 @pytest.mark.parametrize("field", ["out: x", "derivatives: {x: grad}", "batch: elementwise", "shard: elementwise"])
 def test_pytorch_brings_the_rules(load: Callable[[str], Any], field: str) -> None:
-    with pytest.raises(ManifestError, match=f"aten::relu brings its own '{field.partition(':')[0]}'"):
+    with pytest.raises(ManifestError, match=f"aten::relu has its own '{field.partition(':')[0]}'"):
         load(f"func: f(Tensor x) -> Tensor, kernels: {{cpu: aten::relu}}, {field}")
 
 

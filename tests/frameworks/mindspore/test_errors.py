@@ -182,7 +182,7 @@ def test_mixed_precision_has_to_be_told(lib: OpLibrary) -> None:
         def construct(self, x: Any) -> Any:
             return lib.scaled_add(x, x)
 
-    with pytest.raises(RuntimeError, match=r"obtest::scaled_add: .*float16.*float32; mixed precision has to be told"):
+    with pytest.raises(RuntimeError, match=r"obtest::scaled_add: .*float16.*float32; mixed precision has to know"):
         Network().to_float(ms.float16)(X).asnumpy()
 
 

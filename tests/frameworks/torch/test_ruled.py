@@ -119,9 +119,9 @@ def test_what_is_not_said_stays_as_it_is(registered: Callable[..., str]) -> None
     torch.testing.assert_close(torch.vmap(op)(x), x**3)
     assert op(x.detach().to("meta")).shape == (3,)
     ob.load(name, batch="elementwise")
-    with pytest.raises(ManifestError, match=f"{name} brings its own 'derivatives'"):
+    with pytest.raises(ManifestError, match=f"{name} has its own 'derivatives'"):
         ob.load(name, derivatives={"x": "3 * grad * x * x"})
-    with pytest.raises(ManifestError, match=f"{name} brings its own 'out'"):
+    with pytest.raises(ManifestError, match=f"{name} has its own 'out'"):
         ob.load(name, out="x")
 
 
@@ -155,12 +155,12 @@ def test_errors(muladd: str, registered: Callable[..., str]) -> None:
         ob.load(muladd, schema="other::f(Tensor x) -> Tensor", out="x")
     with pytest.raises(NoSuchOperatorError, match="stranger_to_all"):
         ob.load("stranger_to_all::f", out="x")
-    with pytest.raises(ManifestError, match="aten::relu brings its own 'batch'"):
+    with pytest.raises(ManifestError, match="aten::relu has its own 'batch'"):
         ob.load("aten::relu", batch="elementwise")
     with pytest.raises(CallError, match=r"aten::add has several overloads; name one of aten::add\."):
         ob.load("aten::add", batch="elementwise")
     composite = registered("(Tensor x) -> Tensor", lambda x: x * 2, "CompositeImplicitAutograd")
-    with pytest.raises(ManifestError, match="brings its own 'batch'"):
+    with pytest.raises(ManifestError, match="has its own 'batch'"):
         ob.load(composite, batch="elementwise")
 
 
