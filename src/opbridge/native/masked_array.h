@@ -18,7 +18,6 @@ inline bool is_masked_array(PyObject* array) {
   return answer > 0;
 }
 
-inline constexpr const char* kUnmask =
-    "pass a value for the masked elements, x.filled(0), or all elements, x.data";
+inline constexpr const char* kUnmask = "pass a value for the masked elements, x.filled(0), or all elements, x.data";
 
 }  // namespace opbridge
