@@ -6,7 +6,7 @@
 namespace opbridge {
 
 constexpr int64_t kPlanMagic = 0x314e414c50424f;  // "OBPLAN1" in memory order
-constexpr int64_t kPlanVersion = 1;
+constexpr int64_t kPlanVersion = 2;
 
 // What a word of a compiled `out` rule does; rule_vm.h runs it.
 enum class RuleOp : int64_t {

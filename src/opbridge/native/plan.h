@@ -62,7 +62,9 @@ struct OpPlan {
   std::vector<OutPlan> outs;
   Batch batch = Batch::Loop;
   bool batch_declared = false;
-  std::vector<int64_t> batched_args;  // with Batch::Leading: which arguments may carry extra leading dimensions
+  bool batch_broadcasts = false;       // tensors of unequal rank may be padded after the batch dimension
+  std::vector<int64_t> batched_args;   // without Batch::Loop: which arguments may carry extra leading dimensions
+  std::vector<int64_t> batched_ranks;  // and how many dimensions a sample of each has at least
   std::vector<FormulaPlan> formulas;
   std::vector<int64_t> saved_args, saved_outs;  // tensors the formulas read
   bool equal_shapes = false;                    // elementwise without broadcasting: kernels index all tensors alike
@@ -122,7 +124,10 @@ class PlanReader {
     }
     op.batch = static_cast<Batch>(next());
     op.batch_declared = next() != 0;
+    op.batch_broadcasts = next() != 0;
     op.batched_args = indices(op.args.size());
+    op.batched_ranks = words();
+    if (op.batched_ranks.size() != op.batched_args.size()) fail();
     op.formulas.resize(length());
     for (FormulaPlan& formula : op.formulas) {
       formula.targets = indices(op.args.size());

@@ -11,11 +11,11 @@ from opbridge.base.errors import UnsupportedError
 from opbridge.native.aten import compile_derivative
 from opbridge.waist.manifest import OpSpec
 from opbridge.waist.rules import DTYPE_CODES, FromKernel, Like, compile_out
-from opbridge.waist.rules.dimensions import DOTS, Batch
-from opbridge.waist.schema import Argument, BaseType, EnumName, ListType, OptionalType, Schema, Type
+from opbridge.waist.rules.batches import batching
+from opbridge.waist.schema import Argument, BaseType, EnumName, ListType, OptionalType, Type
 
 PLAN_MAGIC = int.from_bytes(b"OBPLAN1\0", "little")
-PLAN_VERSION = 1
+PLAN_VERSION = 2
 
 
 class ArgumentKind(IntEnum):
@@ -125,7 +125,7 @@ class _Writer:
         for argument in schema.arguments:
             self.argument(argument)
         self.outputs(spec)
-        self.batch(rules.batch, schema)
+        self.batch(spec)
         codes = [compile_derivative(derivative, schema) for derivative in rules.gradients]
         self.put(len(codes))
         for code in codes:
@@ -197,16 +197,15 @@ class _Writer:
             self.put(-1, places[rule.argument] if like and isinstance(rule, Like) else -1)
             self.put_list(compile_out(rule, schema).words)
 
-    def batch(self, batch: Batch | None, schema: Schema) -> None:
-        leading: list[int] = []
-        if batch is None or isinstance(batch, str):
-            mode = BatchMode.ELEMENTWISE if batch == "elementwise" else BatchMode.LOOP
-        else:
-            mode = BatchMode.LEADING
-            places = [place for place, argument in enumerate(schema.arguments) if argument.is_tensor]
-            leading = [place for place, group in zip(places, batch.inputs, strict=True) if DOTS in group]
-        self.put(mode, batch is not None)
-        self.put_list(leading)
+    def batch(self, spec: OpSpec) -> None:
+        rule, schema = spec.rules.batch, spec.schema
+        found = batching(rule, spec.rules.out, schema)
+        places = [place for place, argument in enumerate(schema.arguments) if argument.is_tensor]
+        ranks = dict(zip(places, found.ranks, strict=True)) if found else {}
+        many = BatchMode.ELEMENTWISE if rule == "elementwise" else BatchMode.LEADING
+        self.put(many if found else BatchMode.LOOP, rule is not None, bool(found and found.broadcasts))
+        self.put_list([place for place, rank in ranks.items() if rank is not None])
+        self.put_list([rank for rank in ranks.values() if rank is not None])
 
 
 def _unwrapped(type_: Type) -> tuple[Type, int]:

@@ -309,7 +309,7 @@ def test_the_rules_follow(lib: OpLibrary) -> None:
     assert {name: value for name, value in spec.rules.fields().items() if name != "flops"} == {
         "out": {"shape": "broadcast(x, y)", "dtype": "promote(x, y)"},
         "derivatives": {"x, y": "formulas::rms_norm_backward(grad, x, y)"},
-        "batch": "elementwise",
+        "batch": "... d1, ... d1 -> ... d1",
         "shard": "... d1, ... d1 -> ... d1 : whole d1",
     }
     assert lib["softmax"].schema == Schema.parse("formulas::softmax(Tensor x, Tensor y) -> Tensor")

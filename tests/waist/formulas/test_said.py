@@ -25,6 +25,7 @@ SCHEMA = "said::f(Tensor x, Tensor y, *, float a=0.7) -> Tensor"
         ("sum(x * y, -1)", {"out": {"shape": "x.shape[:-1]"}}),
         ("x * y", {"batch": "elementwise", "shard": "elementwise", "flops": "7 * x.numel"}),
         ("sum(x * y, 0)", {"batch": "loop"}),
+        ("sum(x * y, -1)", {"batch": "elementwise"}),
         ("x * sin(y) ** a", {"derivatives": {"x": "grad * sin(y) ** a", "y": "result * a * grad / tan(y)"}}),
         ("softmax(x, -1) * y", {"derivatives": {"y": "grad * result / y"}}),
         # What has the functions of arrays is held by `opbridge check`.

@@ -129,7 +129,7 @@ class AtenCall:
     devices = ("cpu",)
     written = ()
     returns = True
-    leads = ()
+    least_ranks = ()
     advice = ""  # PyTorch knows the operator best
 
     def __repr__(self) -> str:

@@ -9,6 +9,7 @@ import jax
 import jax.numpy as jnp
 
 from opbridge.frameworks.jax.call import Array, Call
+from opbridge.waist.rules.batches import Batching
 
 Axes = Sequence[int | None]
 Bind = Callable[..., list[Array]]
@@ -20,43 +21,36 @@ class BatchWarning(UserWarning):
 
 def batched_call(bind: Bind, tensors: Sequence[Array], axes: Axes, *, call: Call) -> tuple[list[Array], list[int]]:
     """Return the outputs for a batch of inputs, and the batch dimension of each output."""
-    if call.elementwise and _pairs_up(call, tensors, axes):
-        if len(set(axes)) == 1 and len(_ranks(tensors, axes)) == 1:
-            # The batch is one more dimension over which elements are paired, wherever it is.
-            outputs = bind(call, *tensors)
-            return outputs, [axes[0] or 0] * len(outputs)
-        outputs = bind(call, *_leading(tensors, axes, [True] * len(axes), pads=call.broadcasts))
-    elif call.leads and all(axis is None or leads for axis, leads in zip(axes, call.leads, strict=True)):
-        outputs = bind(call, *_leading(tensors, axes, call.leads, pads=False))
-    else:
+    ranks = [int(tensor.ndim) - (axis is not None) for tensor, axis in zip(tensors, axes, strict=True)]
+    if call.elementwise and len(set(axes)) == 1 and len(set(ranks)) == 1:
+        # The batch is one more dimension over which elements are paired, wherever it is.
+        outputs = bind(call, *tensors)
+        return outputs, [axes[0] or 0] * len(outputs)
+    least = call.least_ranks or (0 if call.elementwise else None,) * len(tensors)
+    samples = zip(least, ranks, [axis is not None for axis in axes], strict=True)
+    extra = Batching(least, call.broadcasts).extra(samples)
+    if extra is None:
         outputs = _one_by_one(bind, tensors, axes, call)
+    else:
+        wanted = [None if rank is None else rank + extra for rank in least]
+        outputs = bind(call, *_leading(tensors, axes, wanted, call.broadcasts))
     return outputs, [0] * len(outputs)
 
 
-def _rank(tensor: Array, axis: int | None) -> int:
-    return int(tensor.ndim) - (axis is not None)
+def _leading(tensors: Sequence[Array], axes: Axes, ranks: Sequence[int | None], broadcasts: bool) -> list[Array]:
+    """Return the tensors with the batch as first dimension, where samples have these ranks.
 
-
-def _ranks(tensors: Sequence[Array], axes: Axes) -> set[int]:
-    return {_rank(tensor, axis) for tensor, axis in zip(tensors, axes, strict=True)}
-
-
-def _pairs_up(call: Call, tensors: Sequence[Array], axes: Axes) -> bool:
-    """Return whether elements can be paired: a kernel that does not broadcast needs equal ranks, unpadded."""
-    return call.broadcasts or len(_ranks(tensors, axes)) == 1
-
-
-def _leading(tensors: Sequence[Array], axes: Axes, leads: Sequence[bool], pads: bool) -> list[Array]:
-    """Return the tensors that lead with the batch as first dimension, padded if the kernel broadcasts."""
+    A kernel that broadcasts does without the batch in tensors that have none.
+    """
     size = _size(tensors, axes)
-    rank = max(_ranks(tensors, axes))
     found = []
-    for tensor, axis, lead in zip(tensors, axes, leads, strict=True):
+    for tensor, axis, rank in zip(tensors, axes, ranks, strict=True):
         if axis is None:
-            found.append(jnp.broadcast_to(tensor, (size, *tensor.shape)) if lead and not pads else tensor)
+            expands = rank is not None and not broadcasts
+            found.append(jnp.broadcast_to(tensor, (size, *tensor.shape)) if expands else tensor)
             continue
         moved = jnp.moveaxis(tensor, axis, 0)
-        added = (1,) * (rank - _rank(tensor, axis)) if pads else ()
+        added = (1,) * ((rank or 0) - moved.ndim + 1)
         found.append(moved.reshape(size, *added, *moved.shape[1:]) if added else moved)
     return found
 

@@ -58,11 +58,14 @@ class Call(Protocol):
 
     @property
     def broadcasts(self) -> bool:
-        """Whether an elementwise call accepts inputs of different shapes."""
+        """Whether inputs that take a batch may differ in rank."""
 
     @property
-    def leads(self) -> tuple[bool, ...]:
-        """Which inputs may have more leading dimensions; empty if that is unknown."""
+    def least_ranks(self) -> tuple[int | None, ...]:
+        """The number of dimensions that a sample of each input has at least, None if it takes no batch.
+
+        Empty if that is unknown.
+        """
 
     @property
     def advice(self) -> str:

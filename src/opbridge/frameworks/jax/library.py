@@ -18,9 +18,8 @@ from opbridge.frameworks.jax.call import Array, Like
 from opbridge.frameworks.jax.formula_functions import DTYPES
 from opbridge.frameworks.jax.formulas import FormulaLinear, Functions, formula_linear
 from opbridge.waist.rules import DTYPES as NAMES
-from opbridge.waist.rules import Like as LikeRule
 from opbridge.waist.rules import evaluate_out
-from opbridge.waist.rules.dimensions import DOTS, Dimensions
+from opbridge.waist.rules.batches import batching
 from opbridge.waist.rules.sharding import Layout, Shape, Sharding, Tensor, lay_out
 from opbridge.waist.schema import Schema
 
@@ -42,9 +41,8 @@ class LibraryOperator:
         self.devices = library.kernels.devices(index)
         self.batch = spec.rules.batch
         self.shard = spec.rules.shard
-        self.broadcasts = bool(spec.schema.new_outputs) and not any(
-            isinstance(rule, LikeRule) for rule in spec.rules.out
-        )
+        self.batching = batching(spec.rules.batch, spec.rules.out, spec.schema)
+        self.broadcasts = self.batching is not None and self.batching.broadcasts
         out = [str(rule.field()) for rule in spec.rules.out]
         self.declared = hashlib.sha256("\n".join([str(spec.schema), *out]).encode()).hexdigest()[:16]
         self._rules = spec.rules
@@ -139,7 +137,7 @@ class LibraryCall:
 
     @property
     def broadcasts(self) -> bool:
-        """Whether inputs of different shapes are allowed."""
+        """Whether inputs that take a batch may differ in rank."""
         return self.operator.broadcasts
 
     @property
@@ -200,13 +198,12 @@ class LibraryCall:
         return bool(self.returned)
 
     @property
-    def leads(self) -> tuple[bool, ...]:
-        """Which inputs may have more leading dimensions, by the `batch` rule; empty if that is unknown."""
-        rule = self.operator.batch
-        if not isinstance(rule, Dimensions):
+    def least_ranks(self) -> tuple[int | None, ...]:
+        """The number of dimensions of a sample of each input by the `batch` rule; empty if that is unknown."""
+        if self.operator.batching is None:
             return ()
-        groups = dict(zip(self._tensor_arguments, rule.inputs, strict=True))
-        return tuple(DOTS in groups[argument] for argument, _ in self.places)
+        ranks = dict(zip(self._tensor_arguments, self.operator.batching.ranks, strict=True))
+        return tuple(ranks[argument] for argument, _ in self.places)
 
     def layout(self, inputs: Sequence[Shape], outputs: Sequence[Shape]) -> Layout | None:
         """Return how the call may be divided over devices, by the `shard` rule; None if there is no rule."""
@@ -214,9 +211,9 @@ class LibraryCall:
         if rule is None:
             return None
         tensors = [Tensor(*place, shape) for place, shape in zip(self.places, inputs, strict=True)]
-        if isinstance(rule, Sharding) and self.leads:
-            led = zip(self.places, self.leads, strict=True)
-            rule = rule.led_by({self._tensor_arguments.index(argument) for (argument, _), leads in led if leads})
+        if isinstance(rule, Sharding) and not self.elementwise and self.operator.batching:
+            ranks = self.operator.batching.ranks
+            rule = rule.led_by({place for place, rank in enumerate(ranks) if rank is not None})
         return lay_out(rule, schema, tensors, outputs)
 
     def target(self, device: str | None = None) -> object:

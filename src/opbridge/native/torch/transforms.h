@@ -37,7 +37,6 @@ class BatchRule {
       each_tensor(argument(i), [&](const at::Tensor& t) {
         const Batched b = look(t);
         if (b.dim) size_ = b.value.sym_size(*b.dim);
-        rank_ = std::max(rank_, b.rank());
       });
     refuse_unbatched_writes();
     if (at_once())
@@ -56,27 +55,35 @@ class BatchRule {
     return {batched->value(), batched->bdim()};
   }
 
-  // Whether one call over the tensors with a leading batch dimension means the same as a call for each slice.
-  bool at_once() {
+  // How many dimensions a sample of an argument has at least; none where the argument takes no batch.
+  std::optional<int64_t> least_rank(size_t i) const {
     const OpPlan& plan = definition_.plan;
-    if (plan.batch == Batch::Loop) return false;
-    bool fits = true;
-    for (size_t i = 0; i < count(); ++i) {
-      const bool leading = std::find(plan.batched_args.begin(), plan.batched_args.end(), i) != plan.batched_args.end();
-      each_tensor(argument(i), [&](const at::Tensor& t) {
-        const Batched b = look(t);
-        // Without a broadcasting rule the kernel expects equal ranks; padding would change what it sees.
-        if (plan.batch == Batch::Elementwise) fits &= b.rank() == rank_ || broadcasts();
-        if (plan.batch == Batch::Leading) fits &= leading || !b.dim;
-      });
-    }
-    return fits;
+    for (size_t k = 0; k < plan.batched_args.size(); ++k)
+      if (static_cast<size_t>(plan.batched_args[k]) == i) return plan.batched_ranks[k];
+    return std::nullopt;
   }
 
-  bool broadcasts() const {
-    for (const OutPlan& out : definition_.plan.outs)
-      if (out.like_arg >= 0 || out.alias_arg >= 0) return false;
-    return true;
+  // Whether one call over the tensors with a leading batch dimension means the same as a call for each slice: never
+  // where a sample lacks dimensions that the rule names, because the batch would take their place.  batches.py has the
+  // same in Python.
+  bool at_once() {
+    if (definition_.plan.batch == Batch::Loop) return false;
+    bool fits = true, equal = true;
+    std::optional<int64_t> extra;
+    for (size_t i = 0; i < count(); ++i) {
+      const std::optional<int64_t> least = least_rank(i);
+      each_tensor(argument(i), [&](const at::Tensor& t) {
+        const Batched b = look(t);
+        if (!least) {
+          fits &= !b.dim;
+          return;
+        }
+        equal &= !extra || *extra == b.rank() - *least;
+        extra = std::max(extra.value_or(b.rank() - *least), b.rank() - *least);
+      });
+    }
+    extra_ = extra.value_or(-1);
+    return fits && extra_ >= 0 && (equal || definition_.plan.batch_broadcasts);
   }
 
   void refuse_unbatched_writes() {
@@ -90,11 +97,10 @@ class BatchRule {
         });
   }
 
-  at::Tensor lead(const at::Tensor& t) const {
+  at::Tensor lead(const at::Tensor& t, int64_t least) const {
     const Batched b = look(t);
     at::Tensor value = b.dim ? b.value.movedim(*b.dim, 0) : b.value.unsqueeze(0);
-    if (definition_.plan.batch == Batch::Elementwise)
-      for (int64_t r = b.rank(); r < rank_; ++r) value = value.unsqueeze(1);
+    for (int64_t extra = b.rank() - least; extra < extra_; ++extra) value = value.unsqueeze(1);
     if (b.dim) return value;
     std::vector<c10::SymInt> sizes = value.sym_sizes().vec();
     sizes[0] = size_;
@@ -105,9 +111,9 @@ class BatchRule {
     const OpPlan& plan = definition_.plan;
     const std::vector<c10::IValue> given(stack_->begin() + static_cast<std::ptrdiff_t>(first_), stack_->end());
     for (size_t i = 0; i < count(); ++i) {
-      const bool leading = plan.batch == Batch::Elementwise ||
-                           std::find(plan.batched_args.begin(), plan.batched_args.end(), i) != plan.batched_args.end();
-      argument(i) = map_tensors(argument(i), [&](const at::Tensor& t) { return leading ? lead(t) : look(t).value; });
+      const std::optional<int64_t> least = least_rank(i);
+      argument(i) =
+          map_tensors(argument(i), [&](const at::Tensor& t) { return least ? lead(t, *least) : look(t).value; });
     }
     op_.callBoxed(stack_);
     for (size_t i = 0; i < plan.outs.size(); ++i) {
@@ -155,7 +161,8 @@ class BatchRule {
   const c10::OperatorHandle& op_;
   Stack* stack_;
   size_t first_;
-  int64_t level_ = 0, rank_ = 0;
+  int64_t level_ = 0;
+  int64_t extra_ = 0;  // the dimensions of a sample beyond those that the rule names
   c10::SymInt size_;
 };
 

@@ -160,7 +160,8 @@ def mapping_rules(loops: Loops) -> dict[str, object]:
 
     inputs = [group(GRID)] * len(loops.schema.tensor_arguments)
     made_of = [group(output.form) for output in outputs]
-    shard = f"{', '.join(inputs)} -> {', '.join(made_of)}"
+    pattern = f"{', '.join(inputs)} -> {', '.join(made_of)}"
+    shard = pattern
     if any(name in group.split() for group in made_of for name in whole):
         shard += f" : whole {' '.join(whole)}"
-    return {"batch": "elementwise", "shard": shard}
+    return {"batch": pattern, "shard": shard}

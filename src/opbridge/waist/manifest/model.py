@@ -267,7 +267,7 @@ class _DeclaredOperator:
         found = []
         for item in generated.all:
             is_derived = item is not generated.forward
-            entry = self if is_derived else replace(self, fields={**item.rules, **self.fields})
+            entry = self if is_derived else replace(self, fields=_merged(item.rules, self.fields))
             entry = _DeclaredOperator(item.schema, item.rules) if is_derived else entry
             own = tuple(kernels) if not is_derived else ()
             taken = {kernel.device for kernel in own}
@@ -299,6 +299,15 @@ class _DeclaredOperator:
 
     def sample(self, index: int, values: object) -> Sample:
         return Sample.parse(values, self.schema, lambda path: self.at("samples", index, *path))
+
+
+def _merged(follows: Mapping[str, object], said: Mapping[str, object]) -> dict[str, object]:
+    """Return the rules of a formula, and what an author wrote in their place.
+
+    `batch: elementwise` says of a reduction only that a batch may lead: the pattern says also which samples fit.
+    """
+    keeps = said.get("batch") == "elementwise" and follows["batch"] != "loop"
+    return {**follows, **said, **({"batch": follows["batch"]} if keeps else {})}
 
 
 class _ManifestReader:

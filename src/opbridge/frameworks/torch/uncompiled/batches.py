@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import Any
 
 import torch
@@ -11,8 +12,7 @@ from torch import Tensor
 
 from opbridge.base.errors import UnsupportedError
 from opbridge.waist.manifest import OpSpec
-from opbridge.waist.rules.dimensions import DOTS, Dimensions
-from opbridge.waist.rules.outputs import Like
+from opbridge.waist.rules.batches import Sample, batching
 
 
 class BatchRule:
@@ -20,49 +20,44 @@ class BatchRule:
 
     def __init__(self, spec: OpSpec, operator: Callable[..., Any]) -> None:
         self.schema = spec.schema
-        self.batch = spec.rules.batch
+        self.is_declared = spec.rules.batch is not None
         self.operator = operator
-        self.broadcasts = not any(isinstance(rule, Like) for rule in spec.rules.out)
-        leads = self.batch.inputs if isinstance(self.batch, Dimensions) else ()
-        tensors = [item.name for item in self.schema.tensor_arguments]
-        self.leading = {name for name, group in zip(tensors, leads, strict=False) if DOTS in group}
+        self.batching = batching(spec.rules.batch, spec.rules.out, spec.schema)
+        tensors = [place for place, item in enumerate(self.schema.arguments) if item.is_tensor]
+        ranks = self.batching.ranks if self.batching else (None,) * len(tensors)
+        self.least_ranks = dict(zip(tensors, ranks, strict=True))
         self._has_warned = False
 
     def __call__(self, info: Any, in_dims: Sequence[Any], *args: Any, **kwargs: Any) -> Any:
         """Return the batched results and their batch dimensions."""
-        results = self._whole(info, in_dims, args, kwargs) if self._covers(in_dims, args) else None
-        if results is None:
+        extra = self.batching.extra(self._samples(in_dims, args)) if self.batching else None
+        if extra is None:
             results = self._loop(info, in_dims, args, kwargs)
+        else:
+            results = self._whole(info, in_dims, args, kwargs, extra)
         return (results[0], 0) if len(results) == 1 else (tuple(results), (0,) * len(results))
 
-    def _covers(self, in_dims: Sequence[Any], args: Sequence[Any]) -> bool:
-        if self.batch == "elementwise":
-            ranks = {_rank(value, dim) for value, dim in _tensors(args, in_dims)}
-            return len(ranks) == 1 or self.broadcasts
-        if not isinstance(self.batch, Dimensions):
-            return False
-        names = [item.name for item in self.schema.arguments]
-        fixed = [place for place in range(len(args)) if names[place] not in self.leading]
-        return all(dim is None for place in fixed for _, dim in _tensors([args[place]], [in_dims[place]]))
+    def _samples(self, in_dims: Sequence[Any], args: Sequence[Any]) -> Iterator[Sample]:
+        for place, (argument, dims) in enumerate(zip(args, in_dims, strict=True)):
+            for value, dim in _tensors([argument], [dims]):
+                yield self.least_ranks[place], value.ndim - (dim is not None), dim is not None
 
-    def _whole(self, info: Any, in_dims: Sequence[Any], args: Sequence[Any], kwargs: Any) -> list[Tensor]:
-        rank = max(_rank(value, dim) for value, dim in _tensors(args, in_dims))
-        names = [item.name for item in self.schema.arguments]
-
-        def lead(value: Tensor, dim: int | None) -> Tensor:
+    def _whole(self, info: Any, in_dims: Sequence[Any], args: Sequence[Any], kwargs: Any, extra: int) -> list[Tensor]:
+        def lead(least: int, value: Tensor, dim: int | None) -> Tensor:
             value = value.unsqueeze(0) if dim is None else value.movedim(dim, 0)
-            if self.batch == "elementwise":
-                value = value.reshape(value.shape[0], *(1,) * (rank - value.ndim + 1), *value.shape[1:])
+            padding = (1,) * (least + extra - value.ndim + 1)
+            value = value.reshape(value.shape[0], *padding, *value.shape[1:])
             return value.expand(info.batch_size, *value.shape[1:])
 
+        ranks = [self.least_ranks.get(place) for place in range(len(args))]
         given = [
-            _mapped(lead, value, dim) if self.batch == "elementwise" or names[place] in self.leading else value
-            for place, (value, dim) in enumerate(zip(args, in_dims, strict=True))
+            value if least is None else _mapped(partial(lead, least), value, dim)
+            for least, value, dim in zip(ranks, args, in_dims, strict=True)
         ]
         return _listed(self.operator(*given, **kwargs))
 
     def _loop(self, info: Any, in_dims: Sequence[Any], args: Sequence[Any], kwargs: Any) -> list[Tensor]:
-        if self.batch is None and not self._has_warned:
+        if not self.is_declared and not self._has_warned:
             self._has_warned = True
             warnings.warn(
                 f"{self.schema.full_name} has no `batch` rule that covers this call: vmap runs it once for each of "
@@ -102,10 +97,6 @@ def _mapped(function: Callable[[Tensor, int | None], Tensor], value: Any, dim: A
         dims = dim if isinstance(dim, (list, tuple)) else [dim] * len(value)
         return [_mapped(function, *pair) for pair in zip(value, dims, strict=True)]
     return value
-
-
-def _rank(value: Tensor, dim: int | None) -> int:
-    return int(value.ndim) - (dim is not None)
 
 
 def _listed(results: Any) -> list[Tensor]:
