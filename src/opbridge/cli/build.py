@@ -22,6 +22,7 @@ from opbridge.build.toolchains.nvcc import has_gpu
 from opbridge.cli.fitting import require_fitting
 from opbridge.cli.kernel_files import KernelFile, kernel_files, require_distinct_names
 from opbridge.cli.terminal import green
+from opbridge.cli.writing import require_writable_folder
 from opbridge.waist.manifest import DEVICES, Manifest, OpSpec
 from opbridge.waist.manifest.kernels import TWINS
 
@@ -131,7 +132,7 @@ def _require_compilers(
 
 
 def _check_options(options: argparse.Namespace) -> None:
-    _check_places(options.manifest, options.output)
+    _check_places(options.manifest, options.output, options.publish)
     if options.export and options.output is None:
         raise InputError(f"--export {options.export} needs -o DIR, where the libraries are to be put")
     if options.publish and options.output is not None:
@@ -216,12 +217,11 @@ def _jobs(text: str) -> int:
     return int(text)
 
 
-def _check_places(manifest: Path, output: Path | None) -> None:
+def _check_places(manifest: Path, *places: Path | None) -> None:
     if manifest.is_file() and manifest.suffix not in MANIFEST_SUFFIXES:
         hint = f"for one source alone: opbridge compile {manifest} {manifest.stem}.so"
         raise InputError(f"{manifest} is no manifest; expected a name such as ops.yaml", hint=hint)
-    if output is not None and output.exists() and not output.is_dir():
-        raise InputError(f"{output} is a file; -o takes the folder for the libraries")
+    require_writable_folder(*places)
 
 
 def _for_here(op: OpSpec) -> OpSpec:

@@ -10,6 +10,7 @@ from pathlib import Path
 from opbridge.base.errors import InputError
 from opbridge.build.cache import Cache
 from opbridge.cli.terminal import bold, green, red
+from opbridge.cli.writing import require_writable_folder
 from opbridge.codegen.explain import explain_generated, explain_installed
 from opbridge.codegen.generating import Generated, ejected, from_scratch, generate
 from opbridge.codegen.inputs import Inputs, Wish
@@ -53,6 +54,7 @@ def run(options: argparse.Namespace) -> int:
     if not options.files or options.output is None:
         raise InputError("expected FILE.yaml and -o DIR", hint="or --explain OPERATOR")
     started = time.perf_counter()
+    require_writable_folder(None if options.check else options.output)
     inputs = Inputs.read(options.files, _wish(options))
     with Cache().step(f"generating {options.output}"):
         made = ejected(inputs)[1] if _is_ejected(options, inputs) else generate(inputs, Cache())

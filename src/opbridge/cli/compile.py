@@ -19,6 +19,7 @@ from opbridge.build.sources.standalone import for_mindspore, kernels_of_source
 from opbridge.build.sources.store import language_of
 from opbridge.build.toolchains import BuildRequest, build, toolchain_for
 from opbridge.cli.terminal import bold, size
+from opbridge.cli.writing import require_writable_folder
 from opbridge.waist.manifest import DEVICES, Manifest
 
 
@@ -46,6 +47,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Compile the source or manifest to the library, and print the functions it exports; return 0."""
     source, library = options.source, options.library
+    require_writable_folder(library.parent)
     if options.host or source.suffix in MANIFEST_SUFFIXES:
         return _compile_for_onnxruntime(options)
     device = options.device or ("cuda" if source.suffix == ".cu" else "cpu")

@@ -13,7 +13,7 @@ from opbridge.base.errors import InputError, ToolchainError
 from opbridge.build.cache import Cache
 from opbridge.cli.json_output import add_json, people_read_stderr, print_json
 from opbridge.cli.terminal import bold, green, red, size
-from opbridge.cli.writing import require_writable
+from opbridge.cli.writing import require_writable, require_writable_folder
 from opbridge.frameworks import FRAMEWORKS, installed
 
 if TYPE_CHECKING:
@@ -62,6 +62,7 @@ def run(options: argparse.Namespace) -> int:
     if options.page and not options.check:
         raise InputError("--page shows what --check finds", hint="--check --page net.html")
     require_writable(options.page)
+    require_writable_folder(options.output)
     with people_read_stderr(options.json):
         document = _convert(options)
     if options.json:

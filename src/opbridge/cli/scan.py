@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from opbridge.base.errors import InputError, ToolchainError
 from opbridge.cli.json_output import add_json, people_read_stderr, print_json
 from opbridge.cli.terminal import bold, green, red
+from opbridge.cli.writing import require_writable_folder
 from opbridge.frameworks import FRAMEWORKS, installed
 from opbridge.models.scan.model import ScannedOperator, State, Verdict
 
@@ -75,6 +76,9 @@ def _scanned(options: argparse.Namespace) -> tuple[Sequence[ScannedOperator], An
         raise InputError(
             f"'{namespace}' cannot be a namespace", hint="lower-case letters, digits and _: --namespace my_ops"
         )
+    output = options.output or Path(namespace)
+    if options.output or installed(FRAMEWORKS["mindspore"]):  # else nothing is written
+        require_writable_folder(output)
     with tempfile.TemporaryDirectory(prefix="opbridge-scan-") as folder:
         operators = _recorded(options, Path(folder))
         if not operators:
@@ -94,7 +98,7 @@ def _scanned(options: argparse.Namespace) -> tuple[Sequence[ScannedOperator], An
     lacking = [(operator, found.verdicts[operator.name]) for operator in operators]
     lacking = [(operator, verdict) for operator, verdict in lacking if not verdict.state.is_there]
     if lacking:
-        _write(lacking, namespace, options.output or Path(namespace), options.target, found)
+        _write(lacking, namespace, output, options.target, found)
     return operators, found
 
 

@@ -41,8 +41,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Build the project's operators and print what each contains; return 3 if some cannot be built."""
     from opbridge.base.errors import OpbridgeError
+    from opbridge.cli.writing import require_writable_folder
     from opbridge.twins.ascend.projects import Operator, read_project
 
+    require_writable_folder(options.output)
     project = read_project(options.folder, options.include_dirs)
     failures: list[str] = []
     built: list[Operator] = []

@@ -10,6 +10,7 @@ from opbridge.authoring.wheel.hub_making import make_kernel
 from opbridge.authoring.wheel.making import Order, make_wheel
 from opbridge.build.cache import Cache
 from opbridge.cli.terminal import bold, green, size
+from opbridge.cli.writing import require_writable_folder
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -48,6 +49,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Make the package, print what is in it and how to install it; return 0."""
     started = time.perf_counter()
+    require_writable_folder(options.output)
     order = Order(
         manifest=options.manifest,
         version=options.version,
