@@ -78,6 +78,7 @@ def _draw(found: Profile, file: Path) -> None:
 
 def _profiled(options: argparse.Namespace) -> Profile:
     from opbridge.analysis.profile import profile_command
+    from opbridge.analysis.profile.programs import require_program
 
     path, name = manifest_and_operator(options.what)
     if path.suffix in MANIFEST_SUFFIXES:
@@ -87,6 +88,7 @@ def _profiled(options: argparse.Namespace) -> Profile:
     if path.suffix != ".cu":
         program = str(path.resolve() if path.is_file() else path)
         return profile_command([program, *options.arguments], options.chip)
+    require_program(path)
     with tempfile.TemporaryDirectory(prefix="opbridge-profile-") as folder:
         program = str(Path(folder, path.stem))
         _compile(str(path), program)

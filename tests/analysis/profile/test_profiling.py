@@ -10,6 +10,7 @@ import pytest
 
 import opbridge as ob
 from opbridge.analysis.profile import profile_command
+from opbridge.analysis.profile.programs import require_program
 from opbridge.base.errors import InputError
 from opbridge.cli import main
 
@@ -99,6 +100,36 @@ def test_an_operator_is_profiled_by_a_call_of_its_own() -> None:
 def test_what_launches_no_kernel_that_counts_is_refused() -> None:
     with pytest.raises(InputError, match="true launched no kernel that counts"):
         profile_command(["true"])
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("", "is empty"),
+        (" // __global__ main\n", "is empty"),
+        ('#include <cstdio>\nint main() { puts("__global__"); }\n', "has no kernel"),
+        ("__global__ void k(float* x) { *x = 1; }\n", "has no main"),
+        ("#include <cuda_runtime.h>\n__device__ float f(float x) { return x; }\nint main() {}\n", "has no kernel"),
+    ],
+)
+def test_a_source_without_a_program_is_refused_before_it_is_compiled(tmp_path: Path, text: str, said: str) -> None:
+    (tmp_path / "nothing.cu").write_text(text)
+    with pytest.raises(InputError, match=rf"nothing\.cu {said}.*\n  expected a program: kernels, and a main"):
+        require_program(tmp_path / "nothing.cu")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "__global__ void k() {}\nint main() { k<<<1, 1>>>(); }\n",
+        '#include "kernels.cuh"\nint main() { run(); }\n',
+        "#include <cufft.h>\nint main() {}\n",
+        "#define KERNEL __global__\nKERNEL void k() {}\nint main() {}\n",
+    ],
+)
+def test_a_source_that_may_be_a_program_is_compiled(tmp_path: Path, text: str) -> None:
+    (tmp_path / "program.cu").write_text(text)
+    require_program(tmp_path / "program.cu")
 
 
 def test_a_chip_is_refused_before_anything_is_built(capsys: pytest.CaptureFixture[str]) -> None:

@@ -103,6 +103,8 @@ def _run(
         return found
     if done.returncode:
         raise KernelError(f"{name} ended with exit code {done.returncode} before a kernel was counted:\n{done.stdout}")
+    if source is not None:
+        raise InputError(f"{source} ran and launched no kernel", hint="its arguments go after --")
     raise InputError(
         f"{name} launched no kernel that counts",
         hint='load an operator with device="cuda-twin" or "ascend-twin"; compile a program by opbridge twin nvcc '
