@@ -103,6 +103,16 @@ def test_the_precompiled_header_is_really_used(cache: Cache, request_to: MakeReq
     assert re.search(r"^! .*big-1\.0\.h\.gch$", said, re.MULTILINE)
 
 
+def test_a_header_of_the_users_in_the_place_of_a_librarys_is_taken(
+    cache: Cache, request_to: MakeRequest, project: Path
+) -> None:
+    request = request_to(include_dirs=(project / "own",))
+    assert answer(request, cache) == 4
+    (project / "own").mkdir()
+    (project / "own" / "small.h").write_text("#pragma once\ninline int small() { return 5; }\n")
+    assert answer(request, cache) == 5
+
+
 def test_a_source_that_needs_more_gets_the_librarys_own_headers(cache: Cache, request_to: MakeRequest) -> None:
     assert answer(request_to(NEEDS_MORE), cache) == 6
 

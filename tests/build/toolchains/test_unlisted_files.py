@@ -11,6 +11,7 @@ import pytest
 
 from opbridge.build.cache import Cache
 from opbridge.build.toolchains import BuildRequest, build
+from opbridge.build.toolchains.model import InstalledLibrary
 from opbridge.build.toolchains.search_folders import search_folders
 
 MakeRequest = Callable[..., BuildRequest]
@@ -114,6 +115,29 @@ class TestHiddenHeaders:
         (project / "own").mkdir()
         (project / "own" / "climits").write_text("#define CHAR_BIT 9")
         assert answer(request) == 9
+
+    @pytest.mark.parametrize("before", ["", "lib/other.h"], ids=["no folder", "a folder of that name"])
+    def test_one_of_a_librarys_that_no_source_names(
+        self, request_for: MakeRequest, answer: Callable[[BuildRequest], int], project: Path, before: str
+    ) -> None:
+        installed, own = project / "installed", project / "own"
+        for path, text in {
+            installed / "include/lib/all.h": "#include <lib/number.h>",
+            installed / "include/lib/number.h": "#define NUMBER 1",
+            own / (before or "other.h"): "",
+        }.items():
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text)
+        request = request_for(
+            "#include <lib/all.h>\n" + NUMBER,
+            include_dirs=(own,),
+            flags=("-isystem", str(installed / "include")),
+            library=InstalledLibrary(installed, ("lib", "1")),
+        )
+        assert answer(request) == 1
+        (own / "lib").mkdir(exist_ok=True)
+        (own / "lib" / "number.h").write_text("#define NUMBER 2")
+        assert answer(request) == 2
 
     def test_one_beside_the_header_that_includes_it(
         self, request_for: MakeRequest, answer: Callable[[BuildRequest], int], project: Path

@@ -139,7 +139,7 @@ def _attempt(
     def compiled(source: Path, command: Command, rule: Path) -> Outcome:
         if not keeps_objects(request):
             return in_turn.run(command, request.project, scratch)
-        besides = [request.library.folder if request.library else folder, *(header.parent for header in headers)]
+        besides = [folder, *(header.parent for header in headers)]
         return kept_object(request, source, rule.with_suffix(""), in_turn, besides, shaping)
 
     def compile_source(source: Path, command: Command, rule: Path) -> Outcome:
@@ -169,7 +169,7 @@ def _attempt(
 def _dependencies(
     request: BuildRequest, attempt: _Attempt, folder: Path, precompiled: tuple[Path, ...], context: BuildContext
 ) -> Dependencies:
-    besides = [folder, *([request.library.folder] if request.library else ())]
+    besides = [folder]
     depfiles = [(depfile, request.project) for depfile in attempt.commands.depfiles]
     for header in precompiled:
         besides.append(header.parent)

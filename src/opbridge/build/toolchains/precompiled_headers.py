@@ -13,6 +13,7 @@ from opbridge.build.toolchains.build_context import BuildContext
 from opbridge.build.toolchains.depfiles import files_read
 from opbridge.build.toolchains.library_headers import mention
 from opbridge.build.toolchains.model import INCLUDE, BuildRequest, Command, InstalledLibrary, SlimHeaders
+from opbridge.build.toolchains.search_folders import search_folders
 
 _BESIDES = re.compile(r"-(O[123]$|W[^,]*$|[DUILl].)")
 _ASSERT = re.compile(r"-[DU]NDEBUG(=|$)")
@@ -34,7 +35,7 @@ class ShortWay:
 def short_way(request: BuildRequest, context: BuildContext) -> ShortWay | None:
     """Return the request with slim headers for the sources that can use them; None if no source can."""
     library = request.library
-    if library is None or library.slim_headers is None:
+    if library is None or library.slim_headers is None or _hides_headers(request, library):
         return None
     kinds: dict[SlimHeaders, list[Path]] = {}
     for source in _beginning_with(library, library.slim_headers, request):
@@ -59,7 +60,7 @@ def short_way(request: BuildRequest, context: BuildContext) -> ShortWay | None:
 def whole_way(request: BuildRequest, context: BuildContext) -> ShortWay | None:
     """Return the request with all of the library's headers precompiled, if `precompile_whole` made them; else None."""
     library = request.library
-    if library is None or library.whole_headers is None:
+    if library is None or library.whole_headers is None or _hides_headers(request, library):
         return None
     # Use one precompiled header for all sources: compile the bindings with the same flags as the kernels.
     request = replace(request, bindings=())
@@ -78,6 +79,24 @@ def _beginning_with(library: InstalledLibrary, headers: SlimHeaders, request: Bu
     before = {**dict.fromkeys(request.sources, frozenset[str]()), **dict(library.before)}
     harmless = {names for names in set(before.values()) if names is not None and not mention(library, headers, names)}
     return [source for source in request.sources if before[source] in harmless]
+
+
+def _hides_headers(request: BuildRequest, library: InstalledLibrary) -> bool:
+    """Return whether a folder of the user has a header in the place of one of the library's.
+
+    A header that all projects share was precompiled without it.
+    """
+    folders = search_folders(request, ())
+    library_folders = [folder for folder in folders.given if folder.is_relative_to(library.folder)]
+    names = {path.name for folder in library_folders if folder.is_dir() for path in folder.iterdir()}
+    return any(
+        (theirs / path.relative_to(own)).is_file()
+        for own in folders.own
+        if own not in library_folders
+        for name in names
+        for path in (own / name, *(own / name).rglob("*"))
+        for theirs in library_folders
+    )
 
 
 def precompile_whole(request: BuildRequest, context: BuildContext) -> None:

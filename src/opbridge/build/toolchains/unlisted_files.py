@@ -46,13 +46,21 @@ class _Found:
         self.look(name, (origin.parent, *self.folders.quoted, *self.folders.bracketed))
 
 
-def dependencies(request: BuildRequest, files: Sequence[Path], folders: SearchFolders) -> Dependencies:
-    """Return the files that shape a compilation, which has read `files`, and those that would, once they are there."""
+def dependencies(request: BuildRequest, read: Sequence[Path], folders: SearchFolders) -> Dependencies:
+    """Return the files that shape a compilation, which has `read` some, and those that would, once they are there.
+
+    The key of a build stands for the files of its library, but not for what may hide them.
+    """
     found = _Found(request, folders)
+    library = f"{request.library.folder}/" if request.library else "\0"
+    files: list[Path] = []
+    others: list[Path] = []
+    for file in read:
+        (others if str(file).startswith(library) else files).append(file)
     for file in files:
         if _is_users(file, folders):
             _scan(file, found)
-    absent = dict.fromkeys([*_hiding(files, folders), *found.absent])
+    absent = dict.fromkeys([*_hiding(files, folders), *_hiding_library(others, folders, library), *found.absent])
     known = (path for path in found.files if not is_opbridges(path))
     return Dependencies(
         tuple(dict.fromkeys([*files, *known])),
@@ -115,6 +123,19 @@ def _hiding(files: Sequence[Path], folders: SearchFolders) -> Iterator[Path]:
         for folder in folders.system if own else ():
             if file.is_relative_to(folder):
                 yield from (_highest_missing(earlier / file.relative_to(folder)) for earlier in own)
+
+
+def _hiding_library(files: Sequence[Path], folders: SearchFolders, library: str) -> Iterator[Path]:
+    """Yield the places in the user's folders of headers that would be found before those of a library."""
+    own = [folder for folder in (*folders.quoted, *folders.own) if not str(folder).startswith(library)]
+    roots = [str(folder) + "/" for folder in folders.given if str(folder).startswith(library)]
+    names = {str(file).removeprefix(root) for root in roots for file in files if str(file).startswith(root)}
+    for folder in own if names else ():
+        for first in sorted({name.partition("/")[0] for name in names}):
+            if not (folder / first).exists():
+                yield _highest_missing(folder / first)
+            else:
+                yield from (_highest_missing(folder / name) for name in names if name.split("/")[0] == first)
 
 
 def _highest_missing(path: Path) -> Path:
