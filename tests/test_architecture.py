@@ -18,7 +18,7 @@ SOURCE = Path(__file__).parents[1] / "src" / "opbridge"
 WINGS: dict[str, tuple[tuple[str, ...], ...]] = {
     "base": (
         ("durations", "elf_format", "errors", "excerpts", "openings", "tracebacks"),
-        ("floating_point", "names", "progress"),
+        ("floating_point", "names", "progress", "removing"),
     ),
     "waist": (("schema",), ("rules",), ("formulas",), ("manifest",), ("functions", "op")),
     "native": (),

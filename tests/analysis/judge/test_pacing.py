@@ -50,6 +50,14 @@ def test_what_was_ended_for_its_time_is_not_called_with_as_many_elements_again()
 
 
 def test_what_was_left_out_is_not_weighed() -> None:
-    run = Run()
-    run.hear({"left_out": 4})
+    run = Run(left_out={4})
     assert [trial.number for trial in run.called(TRIALS)] == [0, 1, 2, 3]
+
+
+def test_the_judge_itself_measures_how_long_calls_take() -> None:
+    """The answer is asked for nothing but which trial comes next; it cannot say that one takes too long."""
+    pace = Pace(TRIALS)
+    assert pace.allows(0, used=3.0)
+    assert pace.allows(1, used=4.0), "the first took one second"
+    assert not pace.allows(4, used=5.0)
+    assert pace.allows(2, used=5.0)

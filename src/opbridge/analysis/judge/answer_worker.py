@@ -6,7 +6,6 @@ import os
 import resource
 import sys
 import tempfile
-import time
 import traceback
 import warnings
 from collections.abc import Callable
@@ -17,7 +16,6 @@ from typing import Any
 import opbridge
 from opbridge.analysis.judge.confining import enter
 from opbridge.analysis.judge.jobs import MUTED, AnswerJob, Trial, telling
-from opbridge.analysis.judge.pacing import Pace
 from opbridge.base.errors import CacheError, ToolchainError, UnsupportedError
 from opbridge.build import cache, toolchains
 from opbridge.verify.check.child import Say, serve, told_more
@@ -55,7 +53,7 @@ def _work(jobs: list[AnswerJob], say: Say) -> None:
         say(raised=_told(error, job.cell.folder))
 
 
-def _judge(job: AnswerJob, wait: Callable[[], tuple[tuple[Trial, ...], Trial | None]], say: Say) -> None:
+def _judge(job: AnswerJob, wait: Callable[[], Any], say: Say) -> None:
     import torch
 
     from opbridge.analysis.judge.answers import model_maker
@@ -69,18 +67,14 @@ def _judge(job: AnswerJob, wait: Callable[[], tuple[tuple[Trial, ...], Trial | N
     answer_of = model_maker(job.answer, job.format, job.name)
     say(built=True)
     caller, (trials, vast) = _Caller(job, answer_of), wait()
-    pace = Pace(trials)
     for trial in trials:
-        if not pace.has_time_for(trial):
-            say(left_out=trial.number)
-            continue
+        say(asks=trial.number)
+        if not wait():
+            continue  # the judge measures how long calls take, and leaves this one out
         say(begun=trial.number)
-        started = time.process_time()
         try:
             say(ran=trial.number, **caller.call(trial))
-            pace.has_run(trial, time.process_time() - started)
         except Exception as error:
-            pace.has_failed(trial, str(error))
             say(failed=trial.number, **_told(error, job.cell.folder))
     say(tampering=[vars(reason) for reason in watch.findings()])
     if trials:
@@ -123,7 +117,7 @@ def _call_vast(job: AnswerJob, answer_of: Any, trial: Trial) -> None:
 
     with torch.no_grad(), Hollow() as watched, Recurrent(watched.calls.append):
         initial, inputs = (
-            to_tensors(load(job.cell.folder / name), device)
+            to_tensors(load(job.given / name), device)
             for name, device in ((trial.initial_file, "cpu"), (trial.inputs_file, job.format.device.name))
         )
         with job.format.device.telling():
@@ -152,11 +146,11 @@ class _Caller:
         from opbridge.analysis.judge.values import load, save
 
         folder, device = self._job.cell.folder, self._job.format.device.name
-        inputs = to_tensors(load(folder / trial.inputs_file), device)
+        inputs = to_tensors(load(self._job.given / trial.inputs_file), device)
         if self._plan != trial.plan:
-            initial = to_tensors(load(folder / trial.initial_file), "cpu")
+            initial = to_tensors(load(self._job.given / trial.initial_file), "cpu")
             torch.manual_seed(self._job.model_seed)
-            self._plan, self._inputs = trial.plan, to_tensors(load(folder / trial.inputs_file), device)
+            self._plan, self._inputs = trial.plan, to_tensors(load(self._job.given / trial.inputs_file), device)
             self._model = self._answer_of(*initial).to(device)
         else:
             # Write new values to the same memory, to catch answers that cache results by address.

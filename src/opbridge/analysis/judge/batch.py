@@ -98,7 +98,7 @@ class _Batch:
         return bool(self.chip) and found.cost is None and found.judgement.verdict is Verdict.RIGHT
 
     def _keep(self, case: Case, found: Found) -> None:
-        if not case.known:
+        if not case.known and not found.judgement.is_of_machine:
             self.kept.keep(case.submission.key, found.judgement)
         if isinstance(found.cost, Prediction):
             self.kept.keep_cost(case.submission.key, found.cost)

@@ -1,43 +1,19 @@
-"""Compare outputs of an answer with those of the reference, within a multiple of the float32 error of the reference."""
+"""Compare outputs of an answer with those of the reference, within bounds from the reference's own error."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
-
 import numpy as np
 
+from opbridge.analysis.judge.bounds import HALVES, Numbers, bound, error_of, is_inexact, numbers
+from opbridge.analysis.judge.structures import Difference, difference_of_one, difference_of_sizes, names_of
 from opbridge.analysis.judge.values import Array, arrays_of
 
-_MARGIN = 64.0
-"""The allowed error as a multiple of the reference error: an answer may add in another order."""
-_ROW = 64
-"""The least elements in a row, enough to show how accurately the reference computes it."""
-_WELL, _HIDDEN = 2.0**-10, 2.0**-4
-"""Errors relative to the size of an element."""
-_PRECISION = {"float64": 2.0**-52, "float32": 2.0**-23, "float16": 2.0**-10, "bfloat16": 2.0**-7}
-
-
-@dataclass(frozen=True)
-class Difference:
-    """How an output differs from the reference."""
-
-    message: str
-    to_do: str
-    is_of_numbers: bool = False
-    """Whether numbers differ, not shapes or types."""
-    is_of_count: bool = False
-    """Whether the number of tensors differs, which no input size can change."""
-
-
-def numbers(array: Array) -> np.ndarray[Any, Any]:
-    """Return the array as NumPy numbers; floats become float64."""
-    if array.dtype == "bfloat16":
-        wide = np.frombuffer(array.data, np.uint16).astype(np.uint32) << 16
-        return wide.view(np.float32).astype(np.float64).reshape(array.shape)
-    names = {"bool": "bool", "complex64": "complex64", "complex128": "complex128"}
-    found = np.frombuffer(array.data, np.dtype(names.get(array.dtype, array.dtype))).reshape(array.shape)
-    return found.astype(np.float64) if array.dtype in _PRECISION else found
+_ENOUGH = 64
+"""The elements whose mean error tells a bias from a few large errors."""
+_BIAS, _BIAS_OF_HALVES = 0.5, 0.25
+"""The largest mean signed error, as a part of the mean bound."""
+_RESOLVED = 4.0
+"""Numbers differ for the reference if they are this many of its errors apart."""
 
 
 def difference(answer: object, exact: object, rounded: object, least: float = 0.0) -> Difference | None:
@@ -49,95 +25,115 @@ def difference(answer: object, exact: object, rounded: object, least: float = 0.
     if found := difference_of_sizes(answer, rounded):
         return found
     given, wanted, own = arrays_of(answer), arrays_of(exact), arrays_of(rounded)
-    for output, one, right, coarse in zip(_outputs(len(given)), given, wanted, own, strict=True):
+    for output, one, right, coarse in zip(names_of(len(given)), given, wanted, own, strict=True):
         if found := _of_numbers(output, one, numbers(right), coarse, least):
             return found
     return None
 
 
-def difference_of_sizes(answer: object, reference: object) -> Difference | None:
-    """Return the first difference in the number or shapes of tensors; None if there is none."""
-    given, wanted = arrays_of(answer), arrays_of(reference)
-    if len(given) != len(wanted):
-        message = f"it returns {len(given)} tensors instead of {len(wanted)}"
-        return Difference(message, "return the same outputs as the reference", is_of_count=True)
-    for output, one, right in zip(_outputs(len(given)), given, wanted, strict=True):
-        if found := _of_sizes(output, one, right):
-            return found
-    return None
-
-
-def _outputs(count: int) -> list[str]:
-    return [f"output {number}" for number in range(count)] if count > 1 else ["the output"] * count
+def is_same_result(one: object, other: object, rounded: object) -> bool:
+    """Return whether two float64 results of a reference are the same, as far as its own types can tell."""
+    groups = zip(arrays_of(one), arrays_of(other), arrays_of(rounded), strict=True)
+    return all(_fine(numbers(left), numbers(right), coarse, 0.0)[0].all() for left, right, coarse in groups)
 
 
 def difference_of_gradients(answer: object, exact: object, rounded: object) -> Difference | None:
     """Return the first gradient that differs; None if there is none.
 
-    Gradients are matched by name. An answer may name its parameters differently or have none; those are not
-    compared.
+    Gradients are matched by name; those of other names must be that of some parameter of the same shape, if there is
+    one. An answer may have parameters that the reference has not; those are not compared.
     """
     if not (isinstance(answer, dict) and isinstance(exact, dict) and isinstance(rounded, dict)):
         return None
+    others = [name for name in exact if name not in answer]
     for name, one in answer.items():
-        both = isinstance(exact.get(name), Array) and isinstance(one, Array)
-        if not both:
+        if not isinstance(one, Array):
             continue
-        gradient, coarse = f"the gradient of {name}", rounded[name]
-        if found := _of_sizes(gradient, one, coarse) or _of_numbers(gradient, one, numbers(exact[name]), coarse):
-            return found
+        alike = [other for other in others if _is_alike(one, rounded[other])]
+        found = [_of_gradient(name, one, exact[each], rounded[each]) for each in ([name] if name in exact else alike)]
+        if found and all(found):
+            return found[0]
     return None
 
 
-def _of_sizes(output: str, given: Array, right: Array) -> Difference | None:
-    if given.shape == right.shape:
+def _is_alike(one: Array, other: object) -> bool:
+    return isinstance(other, Array) and (one.dtype, one.shape) == (other.dtype, other.shape)
+
+
+def _of_gradient(name: str, one: Array, exact: object, coarse: object) -> Difference | None:
+    if not isinstance(exact, Array) or not isinstance(coarse, Array):
         return None
-    return Difference(f"{output} is {given} instead of {right}", "make it of the reference's shape")
+    gradient = f"the gradient of {name}"
+    return difference_of_one(gradient, one, coarse) or _of_numbers(gradient, one, numbers(exact), coarse)
 
 
-def bound(exact: np.ndarray[Any, Any], coarse: Array) -> np.ndarray[Any, Any]:
-    """Return the allowed distance of each element from the float64 result."""
-    with np.errstate(all="ignore"):
-        lost = np.abs(numbers(coarse) - exact)
-        own = _errors(np.where(np.isfinite(lost), lost, 0.0), np.abs(exact))
-        return np.asarray(_MARGIN * (own + _PRECISION.get(coarse.dtype, 0.0) * np.abs(exact)) + 1e-30)
-
-
-def _errors(lost: np.ndarray[Any, Any], sizes: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """Return the largest error; for accurate rows that it would hide, the largest error of the row."""
-    whole, width = np.max(lost, initial=0.0), 1
-    for length in reversed(sizes.shape):
-        width *= length if width < _ROW else 1
-    if width < _ROW or width == sizes.size:
-        return np.asarray(whole)
-    largest, typical = lost.reshape(-1, width).max(axis=1), np.median(sizes.reshape(-1, width), axis=1)
-    is_hidden = (largest < _WELL * typical) & (_MARGIN * whole > _HIDDEN * typical)
-    return np.repeat(np.where(is_hidden, largest, whole), width).reshape(sizes.shape)
-
-
-def _of_numbers(
-    output: str, given: Array, exact: np.ndarray[Any, Any], coarse: Array, least: float = 0.0
-) -> Difference | None:
+def _of_numbers(output: str, given: Array, exact: Numbers, coarse: Array, least: float = 0.0) -> Difference | None:
     try:
         got = numbers(given)
     except (TypeError, ValueError):
         return Difference(f"{output} is no tensor of numbers: {given}", "return the same outputs as the reference")
     if exact.size == 0:
         return None
-    with np.errstate(all="ignore"):
-        parted = np.abs(got.astype(exact.dtype if exact.dtype.kind == "c" else np.float64) - exact)
-        allowed = np.broadcast_to(np.maximum(bound(exact, coarse), least), exact.shape)
-        fine = (parted <= allowed) | (got == exact) | (np.isnan(got) & np.isnan(exact))
+    fine, allowed = _fine(got, exact, coarse, least)
     if fine.all():
-        return None
+        return None if least or not is_inexact(exact) else _of_all(output, got, exact, coarse, allowed)
     first = np.unravel_index(int(np.argmin(fine)), exact.shape)
     at = f" at [{', '.join(map(str, first))}]" if exact.ndim else ""
     why = "where all inputs give the same" if least else f"from the reference's own error in {coarse.dtype}"
-    return Difference(
-        f"{output} is {got[first]:.6g} instead of {exact[first]:.6g}{at}, the first of {int((~fine).sum())} of "
-        f"{exact.size} elements that differ; {float(allowed[first]):.2g} is allowed, {why}",
-        "compute the same values as the reference for these inputs",
-        is_of_numbers=True,
+    return _numbers_differ(
+        f"{output} is {_shown(got[first])} instead of {_shown(exact[first])}{at}, the first of {int((~fine).sum())} of "
+        f"{exact.size} elements that differ; {float(allowed[first]):.2g} is allowed, {why}"
+    )
+
+
+def _shown(number: object) -> str:
+    return str(number) if isinstance(number, (np.bool_, np.integer)) else f"{number:.6g}"
+
+
+def _numbers_differ(message: str) -> Difference:
+    return Difference(message, "compute what the reference does for these inputs", is_of_numbers=True)
+
+
+def _fine(got: Numbers, exact: Numbers, coarse: Array, least: float) -> tuple[Numbers, Numbers]:
+    """Return which elements are right, and the allowed distances.
+
+    Integers and truth values are equal to one of both runs of the reference. What is infinite or no number in one of
+    the runs is the same there, with its sign: a bound says nothing about it.
+    """
+    own = numbers(coarse)
+    with np.errstate(all="ignore"):
+        if not is_inexact(exact):
+            return (got == exact) | (got == own), np.zeros(exact.shape)
+        allowed = np.broadcast_to(np.maximum(bound(exact, coarse), least), exact.shape)
+        is_near = np.isfinite(got) & np.isfinite(exact) & (np.abs(got - exact) <= allowed)
+        is_lost = ~(np.isfinite(exact) & np.isfinite(own))
+        return is_near | _is_same(got, exact) | (is_lost & _is_same(got, own)), allowed
+
+
+def _is_same(one: Numbers, other: Numbers) -> Numbers:
+    return np.asarray((one == other) | (np.isnan(one) & np.isnan(other)))
+
+
+def _of_all(output: str, got: Numbers, exact: Numbers, coarse: Array, allowed: Numbers) -> Difference | None:
+    """Return what is wrong with numbers of which each may be right: all the same, or all off in one direction."""
+    is_finite = np.isfinite(got) & np.isfinite(exact)
+    if exact.dtype.kind == "c" or is_finite.sum() < 2:
+        return None
+    own, right = got[is_finite], exact[is_finite]
+    error = np.max(error_of(coarse, exact), initial=0.0)
+    if np.ptp(own) == 0 and np.ptp(right) > _RESOLVED * error:
+        return _numbers_differ(f"{output} is {own[0]:.6g} everywhere, and the reference's is not")
+    if own.size < _ENOUGH:
+        return None
+    direction = np.sign(right)
+    mean, most = (own - right) @ direction / own.size, float(np.mean(allowed[is_finite]))
+    lost = (numbers(coarse) - exact)[is_finite]
+    mean_of_reference = float(np.where(np.isfinite(lost), lost, 0.0) @ direction) / own.size
+    largest = (_BIAS_OF_HALVES if coarse.dtype in HALVES else _BIAS) * most + 2 * abs(mean_of_reference)
+    if abs(mean) <= largest:
+        return None
+    return _numbers_differ(
+        f"{output} is off by {mean:.2g} in the mean, in the direction of its numbers; {largest:.2g} is allowed"
     )
 
 
@@ -153,4 +149,4 @@ def drawn_otherwise(answer: object, reference: object) -> bool:
 
 def same_bits(one: object, other: object) -> bool:
     """Return whether two outputs are equal bit by bit."""
-    return [array.data for array in arrays_of(one)] == [array.data for array in arrays_of(other)]
+    return arrays_of(one) == arrays_of(other)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 import shutil
-import tempfile
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
@@ -24,6 +23,7 @@ from opbridge.analysis.profile.chips import Chip
 from opbridge.analysis.profile.counted import Counted, read
 from opbridge.analysis.profile.pytorch.timing import Call, ModelCost
 from opbridge.base.errors import KernelError, UnsupportedError
+from opbridge.base.removing import temporary_folder
 from opbridge.build.toolchains.model import PROFILE
 from opbridge.verify.check.child import Child
 from opbridge.verify.check.forking import Forks
@@ -117,14 +117,13 @@ def _cost(
 ) -> ModelCost:
     from opbridge.build.cache import Cache
 
-    with tempfile.TemporaryDirectory(dir=private_folder()) as made:
-        folder = Path(made)
+    with temporary_folder(private_folder()) as folder:
         counts = folder / "counts"
         counts.mkdir()
         copies = [
             Path(shutil.copyfile(path, folder / f"{which}.py")) for which, path in (("task", task), ("model", model))
         ]
-        job = CostJob(copies[0], copies[1], names, device, Cell(folder, Cache().root, among=private_folder()))
+        job = CostJob(copies[0], copies[1], names, device, Cell(folder, Cache().root))
         calls = _ran(forks, job, model.name, {PROFILE: str(counts)}, timeout)
         runs = [_as_seen_from_here(run, job.cell) for run in read(counts)]
         for run in runs:

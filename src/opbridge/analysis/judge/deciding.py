@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import os
-import shutil
-import tempfile
 import time
+import traceback
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -14,23 +13,28 @@ from typing import Any
 from opbridge.analysis.judge.answer_formats import AnswerFormat, answer_format
 from opbridge.analysis.judge.answer_texts import has_gradients, seen_in
 from opbridge.analysis.judge.confining import Cell, hand_on, private_folder
+from opbridge.analysis.judge.conversing import Conversation
 from opbridge.analysis.judge.drawing import AS_DRAWN
 from opbridge.analysis.judge.formats import TaskFormat, format_of, settings_of
 from opbridge.analysis.judge.jobs import AnswerJob, ReferenceJob, Trial
-from opbridge.analysis.judge.model import Judgement
+from opbridge.analysis.judge.model import MACHINE, Judgement, Reason, Verdict
 from opbridge.analysis.judge.rounds import another
 from opbridge.analysis.judge.runs import Run
 from opbridge.analysis.judge.shapes import Plan, plans
 from opbridge.analysis.judge.sizes import published_sizes, sizes_by_default
 from opbridge.analysis.judge.submissions import read_source
+from opbridge.analysis.judge.values import copy_given
 from opbridge.analysis.judge.warming import NO_DEVICE, Prepared
 from opbridge.analysis.judge.weighing import at_published_sizes, decide, wants_published_sizes
-from opbridge.base.errors import InputError, ToolchainError, UnsupportedError
+from opbridge.base.errors import InputError, OpbridgeError, ToolchainError, UnsupportedError
+from opbridge.base.removing import remove_tree, temporary_folder
 from opbridge.verify.check.child import NO_ANSWER, Child, Starting
 from opbridge.verify.check.forking import Forks
 
-_OF_REFERENCE, _OF_ANSWER = "reference", "answer"
+_OF_REFERENCE, _OF_ANSWER, _GIVEN = "reference", "answer", "given"
 """Names of the working folders."""
+_LONGEST_REFERENCE = 20
+"""The most time of a reference at all sizes, in timeouts; each size has one."""
 _REFERENCE, _ANSWER = "opbridge.analysis.judge.reference_worker", "opbridge.analysis.judge.answer_worker"
 
 
@@ -43,7 +47,6 @@ def judge(
 
     Raises:
         InputError: The task or the answer cannot be read.
-        UnsupportedError: This machine cannot confine a process.
     """
     with Prepared() as prepared:
         return judge_by(prepared, Path(reference), Path(answer), seed, timeout)
@@ -54,9 +57,25 @@ def judge_by(prepared: Prepared, reference: Path, answer: Path, seed: int, timeo
     started = time.perf_counter()
     task = Path(os.path.abspath(reference))
     form = format_of(task)
-    with tempfile.TemporaryDirectory(dir=private_folder()) as folder:
-        found = _judged(prepared, task, form, _Answer.read(Path(os.path.abspath(answer))), Path(folder), seed, timeout)
+    read = _Answer.read(Path(os.path.abspath(answer)))
+    try:
+        with temporary_folder(private_folder()) as folder:
+            found = _judged(prepared, task, form, read, folder, seed, timeout)
+    except UnsupportedError as error:
+        found = Judgement(Verdict.UNDECIDED, (Reason(MACHINE, str(error), "judge it on another machine"),))
+    except OpbridgeError:
+        raise
+    except Exception as error:
+        found = _failed(error)
     return replace(found, seconds=round(time.perf_counter() - started, 1))
+
+
+def _failed(error: Exception) -> Judgement:
+    """Return the judgement of an answer for which the judge itself fails: it is never right, and no batch ends."""
+    last = traceback.extract_tb(error.__traceback__)[-1]
+    at = f"{os.path.basename(last.filename)}:{last.lineno}"
+    text = f"the judge fails at {at}: {type(error).__name__}: {error}"
+    return Judgement(Verdict.UNDECIDED, (Reason(MACHINE, text, "report it, with the task and the answer"),))
 
 
 def _judged(
@@ -80,7 +99,7 @@ def _judged(
 
 def _again(forks: Forks, job: ReferenceJob, answer: _Answer, folder: Path, timeout: float) -> Judgement | None:
     """Judge at other sizes without building again; return None if this machine lacks the resources."""
-    shutil.rmtree(job.folder)  # the answer runs again, and must not find the expected outputs
+    remove_tree(job.folder)
     later_folder = _rooms(folder / "again")
     hand_on(folder / _OF_ANSWER, later_folder / _OF_ANSWER)
     try:
@@ -90,8 +109,8 @@ def _again(forks: Forks, job: ReferenceJob, answer: _Answer, folder: Path, timeo
 
 
 def _rooms(folder: Path) -> Path:
-    """Create one working folder for the reference and one for the answer; return `folder`."""
-    for name in (_OF_REFERENCE, _OF_ANSWER):
+    """Create working folders for the reference, the answer, and what the answer is given; return `folder`."""
+    for name in (_OF_REFERENCE, _OF_ANSWER, _GIVEN):
         (folder / name).mkdir(mode=0o700, parents=True)
     return folder
 
@@ -129,13 +148,15 @@ def _sizes(form: TaskFormat, task: Path, text: str) -> dict[str, object]:
 @dataclass(frozen=True)
 class _Answer:
     path: Path
+    content: bytes
     source: str
     form: AnswerFormat
 
     @classmethod
     def read(cls, path: Path) -> _Answer:
-        source = read_source(path, "it is the answer to judge").decode("utf-8", errors="replace")
-        return cls(path, source, answer_format(path.suffix, source))
+        content = read_source(path, "it is the answer to judge")
+        source = content.decode("utf-8", errors="replace")
+        return cls(path, content, source, answer_format(path.suffix, source))
 
 
 @dataclass(frozen=True)
@@ -150,9 +171,12 @@ def _expected(job: ReferenceJob, timeout: float, forks: Forks) -> _Expected:
     trials: list[Trial] = []
     left_out: dict[str, list[str]] = {}
     vast: Trial | None = None
+    deadline = time.monotonic() + _LONGEST_REFERENCE * timeout
     with Child(_REFERENCE, [job], NO_DEVICE, timeout, forks.start) as child:
         done = False
         for said in child.messages():
+            if time.monotonic() > deadline:
+                raise InputError(f"{job.reference} takes more than {_LONGEST_REFERENCE * timeout:g} s in all")
             done |= "done" in said
             if "refused" in said:
                 raise UnsupportedError(said["refused"])
@@ -212,37 +236,31 @@ def _ran(
         expected = expecting.result()
         return decide(run, run.called(expected.trials), job.folder, folder, expected.left_out)
 
-    own = folder / answer.path.name
-    shutil.copyfile(answer.path, own)
-    cell = Cell(folder, Cache().root, (job.reference, answer.path), private_folder())
-    run, found = Run(), None
-    to_do = AnswerJob(own, answer.form, job.format.answer, job.seeds[0], job.with_gradients, cell)
+    own, given = folder / answer.path.name, folder.parent / _GIVEN
+    own.write_bytes(answer.content)
+    cell = Cell(folder, Cache().root, (job.reference, answer.path), (given,))
+    found: Judgement | None = None
+    to_do = AnswerJob(own, answer.form, job.format.answer, job.seeds[0], job.with_gradients, given, cell)
     starting = Starting(f"building {answer.path.name}", until="built", patience=2)
     with Child(_ANSWER, [to_do], {}, timeout, forks.start, is_told_more=True, starting=starting) as child:
-        for said in child.messages():
-            if "refused" in said:
-                raise UnsupportedError(said["refused"])
-            if "built" in said:
-                child.tell(_given(job, answer.form, expecting.result(), folder))
-            run.hear(said)
-            if "done" in said and expecting.result().vast is not None:
+        talk = Conversation(child, lambda: _given(job, answer.form, expecting.result(), given))
+        run = talk.run
+        for kind in talk.heard():
+            if kind == "done" and expecting.result().vast is not None:
                 found = weighed()
                 if not wants_published_sizes(found):
                     return run, found
-        run.end = child.end()
-        run.log = child.log()
-        run.timed_out = run.end.startswith(NO_ANSWER)
-    if run.at == "starting":
+    if run.at == "starting" and not run.nonsense:
         raise ToolchainError(f"the process of the answer ends before it: {run.end}\n{run.log[-2000:]}")
     return run, found or weighed()
 
 
 def _given(
-    job: ReferenceJob, form: AnswerFormat, expected: _Expected, folder: Path
+    job: ReferenceJob, form: AnswerFormat, expected: _Expected, given: Path
 ) -> tuple[tuple[Trial, ...], Trial | None]:
     """Copy the inputs of the trials for the answer; return the trials without what it must not know."""
     vast = expected.vast if form.device.run_alone else None
     for trial in (*expected.trials, *([vast] if vast else [])):
         for name in (trial.initial_file, trial.inputs_file):
-            shutil.copyfile(job.folder / name, folder / name)
+            copy_given(job.folder / name, given / name)
     return tuple(replace(trial, operators=()) for trial in expected.trials), vast

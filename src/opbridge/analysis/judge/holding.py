@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from opbridge.analysis.judge.comparing import Difference, difference, difference_of_gradients, drawn_otherwise
+from opbridge.analysis.judge.comparing import difference, difference_of_gradients, drawn_otherwise
 from opbridge.analysis.judge.failing import of_error
 from opbridge.analysis.judge.jobs import Trial
 from opbridge.analysis.judge.model import AGAIN, GRADIENTS, SHAPE, VALUES, Judgement, Reason, Verdict
 from opbridge.analysis.judge.runs import Run, reason_at
-from opbridge.analysis.judge.values import load
+from opbridge.analysis.judge.structures import Difference
+from opbridge.analysis.judge.values import bytes_of, load, load_as
 from opbridge.base.errors import InputError
 
 PARAMETERS, OUTPUTS = "parameters", "outputs"
 """The checks for parameters drawn differently, and for the kind of outputs, whatever their sizes and numbers."""
+_FEW = 1 << 20
+"""Bytes of parameters and gradients that the reference does not have, in addition to as many as it has."""
 _CLEAR = 0.01
 """The distance of a wrong constant: float32 may lose all digits of the mean of normalized values."""
 
@@ -24,7 +27,7 @@ def held(run: Run, trial: Trial, expected: Path, folder: Path) -> Judgement | No
         return of_error(run.failed[trial.number], trial, ())
     exact, rounded = load(expected / trial.exact_file), load(expected / trial.rounded_file)
     try:
-        output, again = load(folder / trial.output_file), load(folder / trial.again_file)
+        output, again = (load_as(folder / name, rounded) for name in (trial.output_file, trial.again_file))
     except InputError as error:
         return Judgement(Verdict.BROKEN, (reason_at(trial, OUTPUTS, str(error), "return tensors"),))
     least = _CLEAR if trial.only_refutes else 0.0
@@ -43,7 +46,8 @@ def held(run: Run, trial: Trial, expected: Path, folder: Path) -> Judgement | No
 
 def _why(trial: Trial, found: Difference, expected: Path, folder: Path) -> Reason:
     try:
-        own, wanted = (load(place / trial.parameters_file) for place in (folder, expected))
+        wanted = load(expected / trial.parameters_file)
+        own = load(folder / trial.parameters_file, most=2 * bytes_of(wanted) + _FEW)
     except InputError:
         own = wanted = []
     if found.is_of_numbers and drawn_otherwise(own, wanted):
@@ -51,16 +55,16 @@ def _why(trial: Trial, found: Difference, expected: Path, folder: Path) -> Reaso
         return reason_at(
             trial, PARAMETERS, message, "make them as the reference does, by the same modules in the same order"
         )
-    check = OUTPUTS if found.is_of_count else VALUES if found.is_of_numbers else SHAPE
+    check = OUTPUTS if found.is_of_kind else VALUES if found.is_of_numbers else SHAPE
     return reason_at(trial, check, found.message, found.to_do)
 
 
 def _of_gradients(trial: Trial, expected: Path, folder: Path) -> Difference | None:
     if not (folder / trial.gradients_file).exists():
         return None
+    exact, rounded = (load(expected / f"{trial.gradients_file}.{kind}") for kind in ("exact", "rounded"))
     try:
-        given = load(folder / trial.gradients_file)
+        given = load(folder / trial.gradients_file, most=2 * bytes_of(rounded) + _FEW)
     except InputError as error:
         return Difference(str(error), "return tensors")
-    exact, rounded = (load(expected / f"{trial.gradients_file}.{kind}") for kind in ("exact", "rounded"))
     return difference_of_gradients(given, exact, rounded)

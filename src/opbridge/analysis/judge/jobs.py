@@ -109,6 +109,8 @@ class AnswerJob:
     model_seed: int
     """The seed with which both models create their parameters."""
     with_gradients: bool
+    given: Path
+    """The folder of the inputs, which it can only read."""
     cell: Cell
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import asdict, dataclass
 from enum import Enum
 from typing import Any
@@ -37,6 +38,17 @@ class Verdict(Enum):
         return {Verdict.RIGHT: 0, Verdict.UNDECIDED: 3}.get(self, 1)
 
 
+_LONGEST = 4000
+_MOVES_TEXT = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+"""Characters that control a terminal, or the direction of text, or that no file can hold; not tabs and line ends."""
+
+
+def harmless(text: str) -> str:
+    """Return a text without characters that a terminal would obey, and not too long."""
+    shown = _MOVES_TEXT.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
+    return shown if len(shown) <= _LONGEST else f"{shown[:_LONGEST]} ..."
+
+
 @dataclass(frozen=True)
 class Reason:
     """What a check found."""
@@ -50,10 +62,16 @@ class Reason:
     """The input sizes that show it."""
     seed: int | None = None
 
+    def __post_init__(self) -> None:
+        """Make the texts safe to show: an answer may have written them."""
+        for name in ("check", "message", "to_do", "place", "shape"):
+            object.__setattr__(self, name, harmless(getattr(self, name)))
+
     def __str__(self) -> str:
         where = f"{self.place}: " if self.place else ""
         shown = f"\n  with  {self.shape}, seed {self.seed}" if self.shape else ""
-        return f"{where}{self.message} [{self.check}]{shown}" + (f"\n  hint  {self.to_do}" if self.to_do else "")
+        message = self.message.replace("\n", "\n  ")  # no line of an answer's can be taken for one of the judge's
+        return f"{where}{message} [{self.check}]{shown}" + (f"\n  to do {self.to_do}" if self.to_do else "")
 
 
 @dataclass(frozen=True)
@@ -77,6 +95,11 @@ class Judgement:
         """Whether the answer ran out of time or memory, so that smaller sizes could decide it."""
         is_large = any(reason.check in (TIME, ENDLESS, MACHINE) and reason.shape for reason in self.reasons)
         return is_large and self.verdict in (Verdict.WRONG, Verdict.UNDECIDED)
+
+    @property
+    def is_of_machine(self) -> bool:
+        """Whether this machine is why there is no verdict, so that another try may have one."""
+        return self.verdict is Verdict.UNDECIDED and any(reason.check == MACHINE for reason in self.reasons)
 
     def fields(self) -> dict[str, Any]:
         """Return the judgement as a dictionary for JSON."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from opbridge.analysis.judge.drawing import OF_BOTH_SIGNS
 from opbridge.analysis.judge.jobs import Trial
 from opbridge.analysis.judge.model import ENDLESS
@@ -22,6 +24,23 @@ class Pace:
         self._seconds_per_element: list[float] = []
         self._too_many = float("inf")
         """The fewest elements with which a launch exceeded its time."""
+        self._running: tuple[Trial, float] | None = None
+        """The trial that may run, and the processor seconds that were used before."""
+
+    def allows(self, number: int, used: float) -> bool:
+        """Return whether the answer, which waits and has used so much processor time, may run a trial now."""
+        trial = next(trial for trial in self._trials if trial.number == number)
+        if self._running is not None:
+            self.has_run(self._running[0], used - self._running[1])
+        may = self.has_time_for(trial)
+        self._running = (trial, used) if may else None
+        return may
+
+    def hears(self, said: dict[str, Any]) -> None:
+        """Record a failed trial that an answer reports."""
+        if "failed" in said and self._running is not None:
+            self.has_failed(self._running[0], said["message"])
+            self._running = None
 
     def has_run(self, trial: Trial, seconds: float) -> None:
         """Record the processor seconds of a trial."""

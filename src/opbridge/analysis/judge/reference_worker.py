@@ -11,10 +11,10 @@ import warnings
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from opbridge.analysis.judge.confining import Cell, enter, private_folder
+from opbridge.analysis.judge.confining import Cell, enter
 from opbridge.analysis.judge.drawing import LARGE, change_of, drawn
 from opbridge.analysis.judge.foreseeing import Limits, outline, refusal
-from opbridge.analysis.judge.formats import settings_of
+from opbridge.analysis.judge.formats import config_of, settings_of
 from opbridge.analysis.judge.jobs import ReferenceJob, Trial
 from opbridge.analysis.judge.shapes import LOOSE, ODD_ONES, PUBLISHED, Plan, patient
 from opbridge.analysis.judge.sizes import with_sizes
@@ -39,7 +39,7 @@ def _work(jobs: list[ReferenceJob], say: Say) -> None:
     (job,) = jobs
     # Confine the process first: this works only while it has one thread.
     try:
-        enter(Cell(job.folder, Cache().root, among=private_folder()))
+        enter(Cell(job.folder, Cache().root, shown=(job.reference, config_of(job.reference))))
     except UnsupportedError as error:
         say(refused=str(error))
         return
@@ -124,7 +124,7 @@ def is_needless(plan: Plan, tried: set[str]) -> bool:
 def _trials(job: ReferenceJob, source: str, plan: Plan, number: int, limits: Limits) -> list[dict[str, Any]] | str:
     import torch
 
-    from opbridge.analysis.judge.comparing import difference
+    from opbridge.analysis.judge.comparing import is_same_result
     from opbridge.analysis.judge.problems import problem
     from opbridge.analysis.judge.tensors import tensors_in
     from opbridge.analysis.judge.values import load
@@ -159,7 +159,7 @@ def _trials(job: ReferenceJob, source: str, plan: Plan, number: int, limits: Lim
     usual = [trial for trial in made if trial["numbers"] != LARGE]
     if len(usual) > 1:
         one, other = (load(job.folder / f"{outcome['number']}.exact") for outcome in (usual[0], usual[-1]))
-        is_constant = difference(other, one, load(job.folder / f"{made[0]['number']}.rounded")) is None
+        is_constant = is_same_result(other, one, load(job.folder / f"{made[0]['number']}.rounded"))
     made = [{**trial, "is_constant": is_constant} for trial in made]
     return made[:1] if plan.is_odd or plan.is_long else made
 

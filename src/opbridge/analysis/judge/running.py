@@ -15,7 +15,7 @@ from opbridge.analysis.judge.model import Judgement, Verdict
 from opbridge.analysis.judge.submissions import Submission
 from opbridge.analysis.judge.verdicts import of_content
 from opbridge.analysis.judge.warming import Prepared
-from opbridge.base.errors import OpbridgeError
+from opbridge.base.errors import OpbridgeError, ToolchainError
 from opbridge.base.progress import carried
 
 
@@ -77,6 +77,8 @@ def outcome(prepared: Prepared, case: Case) -> Outcome:
         judgement = case.known or _judged(prepared, case)
     except OpbridgeError as error:
         return error
+    except Exception as error:  # of one case: it must not end the others
+        return ToolchainError(f"the judge fails: {type(error).__name__}: {error}")
     return Found(judgement, _cost(prepared, case) if case.chip and judgement.verdict is Verdict.RIGHT else None)
 
 

@@ -29,6 +29,8 @@ class Run:
     at: object = "starting"
     done: bool = False
     end: str = ""
+    nonsense: str = ""
+    """What the process said that no worker says."""
     log: str = ""
     timed_out: bool = False
 
@@ -39,7 +41,6 @@ class Run:
         self.muted |= "muted" in said
         self.done |= "done" in said
         self.raised = said.get("raised", self.raised)
-        self.left_out |= {said["left_out"]} if "left_out" in said else set()
         self.vast = said.get("vast", self.vast)
         self.tampering += said.get("tampering", [])
         for kind, kept in (("ran", self.ran), ("failed", self.failed)):

@@ -10,7 +10,7 @@ from opbridge.analysis.judge.comparing import difference, same_bits
 from opbridge.analysis.judge.jobs import Trial, telling
 from opbridge.analysis.judge.model import Reason
 from opbridge.analysis.judge.runs import Run, reason_at
-from opbridge.analysis.judge.values import arrays_of, load
+from opbridge.analysis.judge.values import arrays_of, load, load_as
 from opbridge.base.errors import InputError
 
 
@@ -34,7 +34,7 @@ def cheating(run: Run, trials: tuple[Trial, ...], expected: Path, folder: Path, 
     exact, rounded = load(expected / first.exact_file), load(expected / first.rounded_file)
     if run.muted and first.number in good:
         try:
-            muted = load(folder / (first.output_file + ".muted"))
+            muted = load_as(folder / (first.output_file + ".muted"), rounded)
         except InputError:
             muted = None
         if muted is not None and difference(muted, exact, rounded) is None:
@@ -49,10 +49,13 @@ def _remembered(trials: tuple[Trial, ...], expected: Path, folder: Path, good: s
         if before.number not in good or trial.number in good or before.plan != trial.plan:
             continue
         try:
-            one, other = load(folder / before.output_file), load(folder / trial.output_file)
+            wanted = [load(expected / each.rounded_file) for each in (before, trial)]
+            one, other = (
+                load_as(folder / each.output_file, right) for each, right in zip((before, trial), wanted, strict=True)
+            )
         except InputError:
             continue
-        differs = not same_bits(load(expected / before.rounded_file), load(expected / trial.rounded_file))
+        differs = not same_bits(*wanted)
         if arrays_of(one) and same_bits(one, other) and differs:
             message = "it returns its result for earlier inputs of these sizes"
             return reason_at(trial, "cache", message, "compute each output from its inputs")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from opbridge.analysis.judge.comparing import difference_of_sizes
 from opbridge.analysis.judge.drawing import LARGE
 from opbridge.analysis.judge.failing import of_end, of_error
 from opbridge.analysis.judge.holding import held
@@ -25,14 +24,16 @@ from opbridge.analysis.judge.model import (
 from opbridge.analysis.judge.rounds import OF_NO_SIZE
 from opbridge.analysis.judge.runs import ON_GPU, Run, reason_at
 from opbridge.analysis.judge.shapes import PUBLISHED
+from opbridge.analysis.judge.structures import difference_of_sizes
 from opbridge.analysis.judge.suspecting import cheating
-from opbridge.analysis.judge.values import load
+from opbridge.analysis.judge.values import load, load_as
 from opbridge.base.errors import InputError
 
 _OF_NUMBERS = (VALUES, AGAIN, GRADIENTS)
 """The checks in which an answer may rely on the numbers that its task draws."""
 _OF_ANY_NUMBERS = ("bad-launch", "shared-size", "out-of-bounds", "misaligned")
 """The twin findings that do not depend on numbers, so that zeros show them too."""
+_TO_REPORT = "leave reports to the judge's worker: an answer only returns outputs"
 _CONSTANT = Reason(
     "constant",
     "the task's output is the same for all inputs of its published sizes, so any constant would be right",
@@ -49,6 +50,8 @@ def decide(run: Run, trials: tuple[Trial, ...], expected: Path, folder: Path, le
     shapes = tuple(dict.fromkeys(trial.inputs for trial in trials if trial.number in run.ran))
     if run.tampering:
         return Judgement(Verdict.CHEATING, tuple(Reason(**reason) for reason in run.tampering), shapes=shapes)
+    if run.nonsense:
+        return Judgement(Verdict.BROKEN, (Reason("protocol", run.nonsense, _TO_REPORT),), shapes=shapes)
     if run.raised is not None:
         return of_error(run.raised, None, shapes)
     if not run.done:
@@ -103,7 +106,8 @@ def at_published_sizes(found: Judgement, run: Run, trial: Trial | None, expected
         seen = of_error(run.vast, trial, found.shapes)
         return seen if seen.reasons[0].check in _OF_ANY_NUMBERS else found
     try:
-        sizes = difference_of_sizes(load(folder / trial.output_file), load(expected / trial.exact_file))
+        wanted = load(expected / trial.exact_file)
+        sizes = difference_of_sizes(load_as(folder / trial.output_file, wanted), wanted)
     except InputError:
         return found  # the sizes depend on numbers, or the time was too short
     if sizes is None:

@@ -6,7 +6,7 @@ Its jobs are a pickle from the process that started it.
 
 from __future__ import annotations
 
-import json
+import fcntl
 import os
 import pickle
 import select
@@ -30,13 +30,17 @@ from opbridge.verify.check.confining import (
     MARK,
     MOST_PROCESSES,
     TOO_LARGE,
+    TOO_MUCH_LOG,
     TOO_MUCH_MEMORY,
     confine,
     end_all,
+    logs_too_much,
     processes_of,
+    processor_seconds,
     uses_too_much,
 )
 from opbridge.verify.check.patience import Waiting
+from opbridge.verify.check.said import Lines, NonsenseError, as_line
 
 _STARTING = 600.0
 """Seconds for kernels and adapters to be compiled and a framework to start, before a job is begun."""
@@ -44,6 +48,10 @@ _STARTING_LONG = 10.0
 """Seconds after which a user is told: a framework's import takes less, the build of its adapter more."""
 _LOOK = 1.0
 """Seconds between two checks of the processes that the child has started."""
+_MOST_ORDERS = 1 << 20
+"""The bytes that a child may be told before it listens."""
+_TAIL = 1 << 16
+"""The bytes of the log that are read: its end."""
 _GLANCE = 0.01
 """Seconds between two checks whether a child that has sent all its messages has ended."""
 NO_ANSWER = "no answer"
@@ -64,7 +72,7 @@ def serve(work: Callable[[list[Any], Say], None]) -> None:
             if os.getpid() != own:
                 os._exit(0)  # a copy of this process, forked by a kernel
             try:
-                os.write(pipe, (json.dumps(fields) + "\n").encode())
+                os.write(pipe, as_line(fields))
             except OSError:
                 os._exit(FILES_CLOSED)
 
@@ -129,19 +137,14 @@ class _Spawned:
 
 
 def told_more() -> Callable[[], Any]:
-    """Return a function that waits in the child for a later message from `Child.tell`.
+    """Return a function that waits in the child for the next message from `Child.tell`.
 
     From now on, the child's standard input is empty.
     """
-    kept = os.dup(0)
+    orders = os.fdopen(os.dup(0), "rb")
     with open(os.devnull) as empty:
         os.dup2(empty.fileno(), 0)
-
-    def wait() -> Any:
-        with open(kept, "rb") as file:
-            return pickle.load(file)
-
-    return wait
+    return lambda: pickle.load(orders)
 
 
 @dataclass(frozen=True)
@@ -153,6 +156,15 @@ class Starting:
     """The message that ends it."""
     patience: float = _STARTING_LONG
     """Seconds, before users are told."""
+
+
+def _orders() -> tuple[int, int]:
+    """Create a pipe that holds all that a child is told at once, so that writing to it never waits."""
+    heard, orders = os.pipe()
+    with suppress(OSError):  # beyond the user's share of memory for pipes
+        fcntl.fcntl(orders, fcntl.F_SETPIPE_SZ, _MOST_ORDERS)
+    os.set_blocking(orders, False)
+    return heard, orders
 
 
 class Child:
@@ -182,7 +194,7 @@ class Child:
             self._log = Path(self._folder, "log")
             self._pipe, said = os.pipe()
             made.callback(os.close, self._pipe)
-            heard, self._orders = os.pipe() if is_told_more else (os.open(os.devnull, os.O_RDONLY), -1)
+            heard, self._orders = _orders() if is_told_more else (os.open(os.devnull, os.O_RDONLY), -1)
             made.callback(self._give_no_more_orders)
             try:
                 with open(self._log, "wb") as log:
@@ -220,11 +232,17 @@ class Child:
         return self._code
 
     def tell(self, more: object) -> None:
-        """Send a message to the child, which receives it through `told_more`."""
-        orders, self._orders = self._orders, -1
-        with suppress(BrokenPipeError), open(orders, "wb") as file:
-            pickle.dump(more, file)
+        """Send a message to the child, which receives it through `told_more`.
+
+        Never wait for the child: if it does not read what it is told, its time limit ends it.
+        """
+        with suppress(BrokenPipeError, BlockingIOError):
+            os.write(self._orders, pickle.dumps(more))
         self._silence.begin_anew()
+
+    def processor_seconds(self) -> float:
+        """Return the processor time that the child has used so far, without what it started."""
+        return processor_seconds(self._process.pid)
 
     def _processes(self) -> list[int]:
         return processes_of(self._process.pid, self._folder)
@@ -234,25 +252,26 @@ class Child:
 
         Stop early if it sends nothing for too long, or uses too many processes or too much memory.
         """
-        unread, patience = b"", _STARTING
+        lines, patience, looked = Lines(), _STARTING, time.monotonic()
         while not self._ended_for and not (stop and stop.is_set()):
-            if not select.select([self._pipe], [], [], min(_LOOK, patience))[0]:
-                # The pipe may stay open after the child has ended, because other processes may hold it.
-                if self._process.has_ended():
-                    return
-                if self._silence.look() > patience:
-                    self._ended_for = f"{NO_ANSWER} in {self._patience:g} s"
-                elif len(processes := self._processes()) > MOST_PROCESSES:
-                    self._ended_for = _TOO_MANY
-                elif uses_too_much(processes):
-                    self._ended_for = TOO_MUCH_MEMORY
+            speaks = bool(select.select([self._pipe], [], [], min(_LOOK, patience))[0])
+            # The pipe may stay open after the child has ended, because other processes may hold it.
+            if not speaks and self._process.has_ended():
+                return
+            if not speaks or time.monotonic() - looked > _LOOK:
+                looked = time.monotonic()
+                self._ended_for = self._exceeded(patience)
                 continue
             read = os.read(self._pipe, 1 << 16)
             if not read:
                 return
-            self._silence.begin_anew()
-            *lines, unread = (unread + read).split(b"\n")
-            for said in map(json.loads, lines):
+            try:
+                all_said = lines.read(read)
+            except NonsenseError as error:
+                self._ended_for = str(error)
+                return
+            for said in all_said:
+                self._silence.begin_anew()  # at whole messages alone: a line without an end is no sign of life
                 if "begun" in said:
                     patience = self._patience
                 elif "preparing" in said:
@@ -260,6 +279,16 @@ class Child:
                 if self._starting and self._starting.until in said:
                     self._has_started(DONE)
                 yield said
+
+    def _exceeded(self, patience: float) -> str:
+        """Return the limit that the child exceeds; empty if it exceeds none."""
+        if self._silence.look() > patience:
+            return f"{NO_ANSWER} in {self._patience:g} s"
+        if len(processes := self._processes()) > MOST_PROCESSES:
+            return _TOO_MANY
+        if uses_too_much(processes):
+            return TOO_MUCH_MEMORY
+        return TOO_MUCH_LOG if logs_too_much(self._log) else ""
 
     def end(self) -> str:
         """Wait until the child ends, and return how it ended; empty if it did everything it should."""
@@ -281,5 +310,7 @@ class Child:
         return f"the process ends with exit code {code}" if code else ""
 
     def log(self) -> str:
-        """Return the child's standard output and standard error."""
-        return self._log.read_text(errors="replace")
+        """Return the end of the child's standard output and standard error."""
+        with open(self._log, "rb") as file:
+            file.seek(max(0, os.fstat(file.fileno()).st_size - _TAIL))
+            return file.read(_TAIL).replace(b"\0", b"").decode(errors="replace")

@@ -22,6 +22,8 @@ _LARGEST_FILE = 4 * _GIB
 """The largest legitimate file is a precompiled header."""
 TOO_LARGE = f"it writes a file of more than {_LARGEST_FILE // _GIB} GiB"
 TOO_MUCH_MEMORY = "it uses more than half of this machine's memory"
+_LARGEST_LOG = 256 << 20
+TOO_MUCH_LOG = f"it prints more than {_LARGEST_LOG >> 20} MiB"
 _LEAST_MEMORY = 4 * _GIB
 _DIE_WITH_PARENT = 1  # PR_SET_PDEATHSIG
 
@@ -53,6 +55,19 @@ def take_more_than_is_used() -> None:
 def uses_too_much(pids: Iterable[int]) -> bool:
     """Return whether one of the processes uses too much memory, not counting files and shared memory."""
     return any(_memory_of(pid) > _most_memory() for pid in pids)
+
+
+def processor_seconds(pid: int) -> float:
+    """Return the processor time that a process has used; 0 if it is gone."""
+    with suppress(OSError):
+        used = Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()[11:13]
+        return sum(map(int, used)) / os.sysconf("SC_CLK_TCK")
+    return 0.0
+
+
+def logs_too_much(log: Path) -> bool:
+    """Return whether what a child printed takes too much of the disk."""
+    return os.stat(log).st_blocks * 512 > _LARGEST_LOG
 
 
 def _memory_of(pid: int) -> int:

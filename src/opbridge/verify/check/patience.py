@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 _RUNS_OR_WOULD = b"R"
+_BUSIEST = 20.0
+"""How many times as long as on an idle machine something may take at most."""
 _NANO = 1e-9
 
 
@@ -82,11 +84,13 @@ class Waiting:
         The time before the next look is not counted: a look costs more than most signs of life.
         """
         self._last: Sample | None = None
-        self._seconds = 0.0
+        self._seconds = self._wall = 0.0
 
     def look(self) -> float:
         """Return the seconds since the last sign of life."""
         now = Sample.of(self._pids())
         self._seconds += now.counts_since(self._last) if self._last else 0.0
+        self._wall += now.at - self._last.at if self._last else 0.0
         self._last = now
-        return self._seconds
+        # A process can make its own threads wait for each other, so the clock on the wall counts too.
+        return max(self._seconds, self._wall / _BUSIEST)

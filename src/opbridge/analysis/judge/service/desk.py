@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TypeAlias
 
 from opbridge.analysis.judge.model import Judgement
-from opbridge.analysis.judge.running import Outcome, outcome_of
+from opbridge.analysis.judge.running import Found, Outcome, outcome_of
 from opbridge.analysis.judge.submissions import Submission
 from opbridge.analysis.judge.verdicts import Verdicts
 from opbridge.analysis.judge.warming import Prepared
@@ -31,7 +31,8 @@ class Desk:
         self._verdicts, self._prepared, self._most = verdicts, prepared, most
         self._threads = ThreadPoolExecutor(jobs)
         self._begun: dict[str, asyncio.Future[Outcome]] = {}
-        self._failed: OrderedDict[str, OpbridgeError] = OrderedDict()
+        self._passing: OrderedDict[str, Known] = OrderedDict()
+        """Failures and verdicts of this machine alone: the next submission of the same content tries again."""
 
     @property
     def waiting(self) -> int:
@@ -40,7 +41,7 @@ class Desk:
 
     def known(self, key: str) -> Known | None:
         """Return the verdict or the error of a submission; None if there is neither."""
-        return self._verdicts.get(key) or self._failed.get(key)
+        return self._verdicts.get(key) or self._passing.get(key)
 
     def hand_in(self, submission: Submission) -> None:
         """Queue the submission unless it waits already or its verdict is known; raise FullError if there is no room."""
@@ -49,7 +50,7 @@ class Desk:
             return
         if self.waiting >= self._most:
             raise FullError
-        self._failed.pop(key, None)  # a failure of this machine may be temporary
+        self._passing.pop(key, None)
         future = asyncio.get_running_loop().run_in_executor(self._threads, self._judged, submission)
         self._begun[key] = future
         future.add_done_callback(lambda done: self._end(key, done))
@@ -73,7 +74,7 @@ class Desk:
 
     def _judged(self, submission: Submission) -> Outcome:
         found = outcome_of(self._prepared, submission)
-        if not isinstance(found, OpbridgeError):
+        if not isinstance(found, OpbridgeError) and not found.judgement.is_of_machine:
             self._verdicts.keep(submission.key, found.judgement)
         return found
 
@@ -81,8 +82,12 @@ class Desk:
         del self._begun[key]
         if done.cancelled():
             return
-        error = done.exception() or done.result()
-        if isinstance(error, BaseException):
-            self._failed[key] = error if isinstance(error, OpbridgeError) else OpbridgeError(repr(error))
-            while len(self._failed) > _MOST_FAILURES:
-                self._failed.popitem(last=False)
+        found = done.exception() or done.result()
+        if isinstance(found, Found):
+            passing: Known | None = found.judgement if found.judgement.is_of_machine else None
+        else:
+            passing = found if isinstance(found, OpbridgeError) else OpbridgeError(repr(found))
+        if passing is not None:
+            self._passing[key] = passing
+            while len(self._passing) > _MOST_FAILURES:
+                self._passing.popitem(last=False)

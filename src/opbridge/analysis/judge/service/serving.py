@@ -25,6 +25,7 @@ LARGEST = 2 << 20
 _READING, _LONGEST_WAIT, _RETRY = 30.0, 300.0, 5
 """Seconds: for a body to arrive, the longest wait of a client, and the delay before a client should retry."""
 _KEY = re.compile(r"[0-9a-f]{40}")
+_FOLDERS = re.compile(r"(?<![\w.:/])/(?:[\w.+@~%-]+/)+(?=[\w.])")
 _STOPPING = "the service stops; hand it in again"
 
 
@@ -167,10 +168,11 @@ class _Service:
         found = await self.desk.outcome(key, _seconds(request.query.get("wait", "")))
         headers = {"Location": f"/judgements/{key}"}
         if isinstance(found, Judgement):
-            return self.web.Response(text=found.to_json(), content_type="application/json", headers=headers)
+            shown = without_folders(found.to_json())
+            return self.web.Response(text=shown, content_type="application/json", headers=headers)
         if isinstance(found, OpbridgeError):
             # A bad task is an error of the client; everything else is an error of this machine.
-            return self._error(422 if isinstance(found, InputError) else 500, str(found), headers)
+            return self._error(422 if isinstance(found, InputError) else 500, without_folders(str(found)), headers)
         if not self.desk.has(key):
             return self._busy(_STOPPING)
         return self.web.json_response({"id": key, "state": "waiting"}, status=202, headers=headers)
@@ -180,6 +182,11 @@ class _Service:
 
     def _error(self, status: int, why: str, headers: dict[str, str] | None = None) -> Any:
         return self.web.json_response({"error": why}, status=status, headers=headers)
+
+
+def without_folders(text: str) -> str:
+    """Return a text in which files have no folders: where this machine keeps them is nothing for clients."""
+    return _FOLDERS.sub("", text)
 
 
 def _seconds(text: str) -> float:

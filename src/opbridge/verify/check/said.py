@@ -1,0 +1,55 @@
+"""The messages of a child process: one JSON object a line. Whoever reads them does not trust the child."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+_LONGEST = 16 << 20
+"""The most bytes of a message; the longest legitimate ones list the operators of large networks."""
+
+
+class NonsenseError(Exception):
+    """A child wrote something that is no message."""
+
+
+def as_line(fields: Mapping[str, object]) -> bytes:
+    """Return a message as a line."""
+    return (json.dumps(fields) + "\n").encode()
+
+
+class Lines:
+    """Divide what a child writes into messages."""
+
+    def __init__(self) -> None:
+        self._parts: list[bytes] = []
+        self._length = 0
+
+    def read(self, written: bytes) -> list[dict[str, Any]]:
+        """Return the messages that end in `written`, and keep what follows the last of them.
+
+        Raises:
+            NonsenseError: A line is no JSON object, or too long.
+        """
+        *ended, begun = written.split(b"\n")
+        found = [self._message(part) for part in ended]
+        self._keep(begun)
+        return found
+
+    def _keep(self, part: bytes) -> None:
+        self._parts.append(part)
+        self._length += len(part)
+        if self._length > _LONGEST:
+            raise NonsenseError(f"it writes a message of more than {_LONGEST >> 20} MiB")
+
+    def _message(self, last: bytes) -> dict[str, Any]:
+        self._keep(last)
+        line, self._parts, self._length = b"".join(self._parts), [], 0
+        try:
+            said = json.loads(line)
+        except (ValueError, RecursionError):
+            said = None
+        if not isinstance(said, dict):
+            raise NonsenseError(f"it writes what is no message: {line[:80]!r}")
+        return said
