@@ -43,6 +43,7 @@ class Case:
             right = (1.0 + trial.number, 2.0)
             save(self.expected / trial.exact_file, array(*right, dtype="float64"))
             save(self.expected / trial.rounded_file, array(*right))
+            save(self.expected / trial.inputs_file, [array(5.0, 5.0)])
             self.gives(trial.number, *right)
             self.run.hear({"ran": trial.number, "operators": [], "changed": []})
 
@@ -252,16 +253,58 @@ def test_some_kernel_stands_for_some_operator(tmp_path: Path, operators: list[st
 def test_kernels_are_what_computes(tmp_path: Path, muted: tuple[float, ...], is_cheating: bool) -> None:
     case = Case(tmp_path, SHRUNK, SHRUNK, PUBLISHED)
     assert telling(case.trials).number == 1
-    save(case.own / (telling(case.trials).output_file + ".muted"), array(*muted))
+    save(case.own / telling(case.trials).muted_file, array(*muted))
     case.run.hear({"muted": True})
     assert (case.decided().verdict is Verdict.CHEATING) == is_cheating
+
+
+@pytest.mark.parametrize(
+    ("others", "is_cheating"),
+    [
+        ([array(0.0, 0.0), array(2.0, 3.0)], True),
+        ([array(2.0, 3.0, dtype="float64")], True),
+        ([array(2.0, float("nan")), array(5.0, 5.0), array(2.0)], False),
+        ([], False),
+    ],
+)
+def test_what_others_compute_is_not_made_an_own_one_by_a_kernel_that_copies_it(
+    tmp_path: Path, others: list[Array], is_cheating: bool
+) -> None:
+    """While kernels do nothing, a copy is not made, but what it copies is there."""
+    case = Case(tmp_path, SHRUNK, SHRUNK, PUBLISHED)
+    first = telling(case.trials)
+    save(case.expected / first.exact_file, array(2.0, 3.0, dtype="float64"))
+    save(case.expected / first.rounded_file, array(2.0, 3.0))
+    case.gives(first.number, 2.0, 3.0)
+    save(case.own / first.muted_file, array(float("nan"), float("nan")))
+    save(case.own / first.others_file, others)
+    case.run.hear({"muted": True})
+    found = case.decided()
+    assert (found.verdict is Verdict.CHEATING) == is_cheating
+    assert not is_cheating or found.reasons[0].check == "kernels"
+
+
+def test_outputs_of_two_calls_are_in_memory_of_their_own(tmp_path: Path) -> None:
+    case = Case(tmp_path, SHRUNK)
+    save(case.own / case.trials[0].kept_file, array(1.0, 2.0))
+    assert case.decided().verdict is Verdict.RIGHT
+    save(case.own / case.trials[0].kept_file, array(1.0, 3.0))
+    found = case.decided()
+    assert (found.verdict, found.reasons[0].check) == (Verdict.WRONG, "second call")
+
+
+def test_who_talks_out_of_turn_is_not_believed(tmp_path: Path) -> None:
+    case = Case(tmp_path, SHRUNK)
+    case.run.nonsense = "it says twice what is said once: built"
+    found = case.decided()
+    assert (found.verdict, found.reasons[0].check) == (Verdict.BROKEN, "protocol")
 
 
 def test_a_task_that_gives_the_same_for_all_inputs_is_said_to_be_one(tmp_path: Path) -> None:
     case = Case(tmp_path, PUBLISHED, PUBLISHED)
     case.trials = tuple(replace(trial, is_constant=True) for trial in case.trials)
     # As zeros do that a kernel adds nothing to.
-    save(case.own / (telling(case.trials).output_file + ".muted"), array(2.0, 2.0))
+    save(case.own / telling(case.trials).muted_file, array(2.0, 2.0))
     case.run.hear({"muted": True})
     found = case.decided()
     assert (found.verdict, [reason.check for reason in found.reasons]) == (Verdict.RIGHT, ["constant"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import resource
 import sys
@@ -23,6 +24,8 @@ from opbridge.verify.check.confining import take_more_than_is_used
 
 _BLOCKS = 8
 """The number of blocks to simulate if a launch is too large: the first, the last, and some others."""
+_MOST_OF_OTHERS = 64 << 20
+"""The bytes to keep of what operators return while kernels do nothing."""
 _SECONDS = 20
 """The time limit of such a call, in processor seconds."""
 _TWINS = os.path.join(os.path.dirname(opbridge.__file__), "twins")
@@ -82,7 +85,7 @@ def _judge(job: AnswerJob, wait: Callable[[], Any], say: Say) -> None:
         # With muted kernels, an output that is still right did not come from them.
         device.make_mute(True)
         with suppress(Exception):
-            _Caller(job, answer_of).call(telling(trials), ".muted")
+            _Caller(job, answer_of).call_muted(telling(trials))
             say(muted=True)
         device.make_mute(False)
     say(done=True)
@@ -135,42 +138,81 @@ class _Caller:
         self._plan: object = None
         self._model: Any = None
         self._inputs: Any = None
+        self._outputs: list[tuple[Trial, Any]] = []
+        """The output of the last trial of the same model, if it has memory of its own."""
 
-    def call(self, trial: Trial, suffix: str = "") -> dict[str, Any]:
+    def call(self, trial: Trial) -> dict[str, Any]:
         """Call the model twice and save the outputs; return the operators that ran and the inputs that changed."""
         import torch
 
         from opbridge.analysis.judge.gradients import gradients
         from opbridge.analysis.judge.operators_run import Operators
-        from opbridge.analysis.judge.tensors import tensors_in, to_tensors, to_values
-        from opbridge.analysis.judge.values import load, save
+        from opbridge.analysis.judge.tensors import tensors_in, to_values
+        from opbridge.analysis.judge.values import save
 
-        folder, device = self._job.cell.folder, self._job.format.device.name
+        folder, inputs = self._job.cell.folder, self._prepare(trial)
+        save(folder / trial.parameters_file, to_values([one.detach() for one in self._model.parameters()]))
+        state = {name: value.clone() for name, value in self._model.state_dict().items()}
+        with Operators() as operators:
+            first = self._run(trial)
+        save(folder / trial.output_file, to_values(first))
+        self._look_again(trial, first)
+        pairs = zip(tensors_in(inputs), tensors_in(self._inputs), strict=True)
+        changed = [i for i, (old, new) in enumerate(pairs) if not _same(old, new)]
+        self._model.load_state_dict(state)
+        save(folder / trial.again_file, to_values(self._run(trial)))
+        if self._job.with_gradients:
+            self._model.load_state_dict(state)
+            torch.manual_seed(trial.seed)
+            save(folder / trial.gradients_file, to_values(gradients(self._model, self._inputs)))
+        return {"operators": operators.names, "changed": changed}
+
+    def _look_again(self, trial: Trial, output: Any) -> None:
+        """Save what the output of the trial before is by now, and keep this one; views of inputs may change."""
+        from opbridge.analysis.judge.tensors import tensors_in, to_values
+        from opbridge.analysis.judge.values import save
+
+        for before, kept in self._outputs:
+            save(self._job.cell.folder / before.kept_file, to_values(kept))
+        given = {tensor.untyped_storage().data_ptr() for tensor in tensors_in(self._inputs)}
+        is_own = all(tensor.untyped_storage().data_ptr() not in given for tensor in tensors_in(output))
+        self._outputs = [(trial, output)] if is_own else []
+
+    def call_muted(self, trial: Trial) -> None:
+        """Call the model while kernels do nothing; save its output, and what operators returned that may be one."""
+        from opbridge.analysis.judge.operators_run import Results
+        from opbridge.analysis.judge.tensors import to_values
+        from opbridge.analysis.judge.values import arrays_of, load, save
+
+        folder, _ = self._job.cell.folder, self._prepare(trial)
+        sizes = {math.prod(array.shape) for array in arrays_of(load(folder / trial.output_file))}
+        results = Results(sizes, _MOST_OF_OTHERS)
+        try:
+            with results:
+                output = self._run(trial)
+            save(folder / trial.muted_file, to_values(output))
+        finally:
+            save(folder / trial.others_file, results.kept)
+
+    def _prepare(self, trial: Trial) -> Any:
+        """Create the model of a plan, and write the inputs to its memory; return the inputs."""
+        import torch
+
+        from opbridge.analysis.judge.tensors import tensors_in, to_tensors
+        from opbridge.analysis.judge.values import load
+
+        device = self._job.format.device.name
         inputs = to_tensors(load(self._job.given / trial.inputs_file), device)
         if self._plan != trial.plan:
             initial = to_tensors(load(self._job.given / trial.initial_file), "cpu")
             torch.manual_seed(self._job.model_seed)
             self._plan, self._inputs = trial.plan, to_tensors(load(self._job.given / trial.inputs_file), device)
-            self._model = self._answer_of(*initial).to(device)
+            self._model, self._outputs = self._answer_of(*initial).to(device), []
         else:
             # Write new values to the same memory, to catch answers that cache results by address.
             for old, new in zip(tensors_in(self._inputs), tensors_in(inputs), strict=True):
                 old.copy_(new)
-        if not suffix:
-            save(folder / trial.parameters_file, to_values([one.detach() for one in self._model.parameters()]))
-        state = {name: value.clone() for name, value in self._model.state_dict().items()}
-        with Operators() as operators:
-            save(folder / (trial.output_file + suffix), to_values(self._run(trial)))
-        pairs = zip(tensors_in(inputs), tensors_in(self._inputs), strict=True)
-        changed = [i for i, (old, new) in enumerate(pairs) if not _same(old, new)]
-        self._model.load_state_dict(state)
-        if not suffix:
-            save(folder / trial.again_file, to_values(self._run(trial)))
-        if self._job.with_gradients and not suffix:
-            self._model.load_state_dict(state)
-            torch.manual_seed(trial.seed)
-            save(folder / trial.gradients_file, to_values(gradients(self._model, self._inputs)))
-        return {"operators": operators.names, "changed": changed}
+        return inputs
 
     def _run(self, trial: Trial) -> Any:
         import torch

@@ -37,6 +37,17 @@ def is_same_result(one: object, other: object, rounded: object) -> bool:
     return all(_fine(numbers(left), numbers(right), coarse, 0.0)[0].all() for left, right, coarse in groups)
 
 
+def is_near(one: Array, exact: Array, rounded: Array) -> bool:
+    """Return whether numbers, of any type and shape, are those of an output."""
+    right = numbers(exact)
+    try:
+        got = numbers(one)
+    except (TypeError, ValueError):
+        return False
+    is_of_size = got.size == right.size > 1 and got.dtype.kind == right.dtype.kind
+    return is_of_size and bool(_fine(got.reshape(right.shape), right, rounded, 0.0)[0].all())
+
+
 def difference_of_gradients(answer: object, exact: object, rounded: object) -> Difference | None:
     """Return the first gradient that differs; None if there is none.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from opbridge.analysis.judge.comparing import difference, difference_of_gradients, drawn_otherwise
+from opbridge.analysis.judge.comparing import difference, difference_of_gradients, drawn_otherwise, same_bits
 from opbridge.analysis.judge.failing import of_error
 from opbridge.analysis.judge.jobs import Trial
 from opbridge.analysis.judge.model import AGAIN, GRADIENTS, SHAPE, VALUES, Judgement, Reason, Verdict
@@ -39,9 +39,20 @@ def held(run: Run, trial: Trial, expected: Path, folder: Path) -> Judgement | No
     if found := difference(again, exact, rounded, least):
         message = f"called again, {found.message}"
         return Judgement(Verdict.WRONG, (reason_at(trial, AGAIN, message, found.to_do),))
+    if not _stays(trial, output, folder):
+        message = "its output changes when it is called with other inputs: both outputs are in the same memory"
+        return Judgement(Verdict.WRONG, (reason_at(trial, AGAIN, message, "return memory of its own from each call"),))
     if not trial.only_refutes and (found := _of_gradients(trial, expected, folder)):
         return Judgement(Verdict.WRONG, (reason_at(trial, GRADIENTS, found.message, found.to_do),))
     return None
+
+
+def _stays(trial: Trial, output: object, folder: Path) -> bool:
+    """Return whether the output is the same after a call with other inputs, if there was one."""
+    try:
+        return same_bits(output, load_as(folder / trial.kept_file, output))
+    except InputError:
+        return True
 
 
 def _why(trial: Trial, found: Difference, expected: Path, folder: Path) -> Reason:

@@ -83,6 +83,16 @@ class Trial:
         return f"{self.number}.output"
 
     @property
+    def muted_file(self) -> str:
+        """The file of the output of the call with muted kernels."""
+        return f"{self.number}.output.muted"
+
+    @property
+    def others_file(self) -> str:
+        """The file of what operators return in the call with muted kernels."""
+        return f"{self.number}.others"
+
+    @property
     def parameters_file(self) -> str:
         """The file of the parameters of the called model."""
         return f"{self.number}.parameters"
@@ -91,6 +101,11 @@ class Trial:
     def again_file(self) -> str:
         """The file of the output of the second call."""
         return f"{self.number}.again"
+
+    @property
+    def kept_file(self) -> str:
+        """The file of the output as it is after the next trial of the same model, if there is one."""
+        return f"{self.number}.kept"
 
     @property
     def gradients_file(self) -> str:

@@ -6,6 +6,8 @@ from typing import Any
 
 from torch.utils._python_dispatch import TorchDispatchMode
 
+from opbridge.analysis.judge.tensors import tensors_in, to_values
+
 _MEMORY = {
     *("empty", "empty_like", "empty_strided", "new_empty", "new_zeros", "zeros", "zeros_like", "ones", "ones_like"),
     *("fill_", "fill", "zero_", "full", "full_like", "copy_", "clone", "_to_copy", "detach", "contiguous", "view"),
@@ -13,6 +15,9 @@ _MEMORY = {
     *("alias", "as_strided", "split", "unbind", "lift_fresh", "_reshape_alias", "item", "_local_scalar_dense", "set_"),
     *("resize_", "chunk", "narrow", "flatten", "record_stream", "is_pinned", "normal_", "uniform_", "random_"),
 }
+
+
+_MOST_RESULTS = 256
 
 
 class Operators(TorchDispatchMode):  # type: ignore[misc]
@@ -27,3 +32,32 @@ class Operators(TorchDispatchMode):  # type: ignore[misc]
         if name not in _MEMORY:
             self.names.append(name.removesuffix("_"))
         return func(*args, **(kwargs or {}))
+
+
+class Results(TorchDispatchMode):  # type: ignore[misc]
+    """A dispatch mode that keeps what operators return within it, of the given numbers of elements.
+
+    Operators that move memory count too: what NumPy or a library of the host computed comes to the device by one.
+    """
+
+    def __init__(self, sizes: set[int], most_bytes: int) -> None:
+        super().__init__()
+        self._sizes, self._left = sizes, most_bytes
+        self.kept: list[Any] = []
+        self._seen: set[int] = set()
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        result = func(*args, **(kwargs or {}))
+        for tensor in tensors_in(result):
+            self._keep(tensor)
+        return result
+
+    def _keep(self, tensor: Any) -> None:
+        size = tensor.numel() * tensor.element_size()
+        if tensor.numel() not in self._sizes or size > self._left or len(self.kept) >= _MOST_RESULTS:
+            return
+        array = to_values(tensor)
+        if hash(array) not in self._seen:
+            self._seen.add(hash(array))
+            self._left -= size
+            self.kept.append(array)

@@ -27,6 +27,9 @@ _GUARDED = (
         "torch.nn.Module",
     ),
 )
+_OWN = ("opbridge.analysis.judge", "opbridge.verify.check")
+_OF_THE_JUDGE = ("__main__", *_OWN, "opbridge.judging", "opbridge.check")
+_TO_COMPUTE = "compute from the arguments alone"
 _ABOUT_FRAMES = (
     "_getframe",
     "_current_frames",
@@ -37,9 +40,9 @@ _ABOUT_FRAMES = (
     "walk_stack",
 )
 _SECRETS = {
-    **dict.fromkeys(_ABOUT_FRAMES, ("call stack", "compute from the arguments alone")),
-    "get_objects": ("objects of others", "compute from the arguments alone"),
-    "get_referrers": ("objects of others", "compute from the arguments alone"),
+    **dict.fromkeys(_ABOUT_FRAMES, ("call stack", _TO_COMPUTE)),
+    "get_objects": ("objects of others", _TO_COMPUTE),
+    "get_referrers": ("objects of others", _TO_COMPUTE),
     "settrace": ("call stack", "leave tracing to debuggers"),
     "setprofile": ("call stack", "leave profiling to profilers"),
 }
@@ -80,8 +83,18 @@ def _looks(tree: ast.AST) -> Iterator[tuple[int, str, str, str]]:
             if name in _SECRETS and (name != "stack" or whose == "inspect"):
                 check, to_do = _SECRETS[name]
                 yield node.lineno, check, f"the {check}, by {ast.unparse(node)}", to_do
+        for name in _imported(node):
+            if name.startswith(_OF_THE_JUDGE):
+                yield getattr(node, "lineno", 0), "judge", f"the judge, by importing {name}", _TO_COMPUTE
         if isinstance(node, (ast.Call, ast.Subscript, ast.Compare)) and (name := _variable(node)):
             yield node.lineno, "environment", f"the environment's {name}", "compute the same everywhere"
+
+
+def _imported(node: ast.AST) -> list[str]:
+    """Return the modules that a statement imports."""
+    if isinstance(node, ast.Import):
+        return [alias.name for alias in node.names]
+    return [f"{node.module}.{alias.name}" for alias in node.names] if isinstance(node, ast.ImportFrom) else []
 
 
 def _variable(node: ast.Call | ast.Subscript | ast.Compare) -> str:
@@ -135,7 +148,7 @@ class Watch:
         if kind == "file" and os.path.abspath(what).startswith(self._allowed):
             return
         text = f"it opens {what}" if kind == "file" else f"it reaches out by {event}"
-        self._seen.setdefault(f"{event}{what}", Reason(kind, text, "compute from the arguments alone", place))
+        self._seen.setdefault(f"{event}{what}", Reason(kind, text, _TO_COMPUTE, place))
 
     def _place(self, frame: FrameType | None) -> str | None:
         """Return the place in the answer that did this, directly or by the standard library; None if others did."""
@@ -151,6 +164,7 @@ class Watch:
 
 
 def _functions() -> Iterator[tuple[str, Any]]:
+    yield from _own_functions()
     for path in _GUARDED:
         owner = _named(path)
         for name in dir(owner) if owner is not None else ():
@@ -158,6 +172,19 @@ def _functions() -> Iterator[tuple[str, Any]]:
                 value = getattr(type(owner) if name == "__class__" else owner, name, None)
                 if callable(value):
                     yield f"{path}.{name}", getattr(value, "__func__", value)
+
+
+def _own_functions() -> Iterator[tuple[str, Any]]:
+    """Yield the functions and methods of the judge itself, which runs as `__main__`."""
+    for path, module in [*sys.modules.items()]:
+        if path != "__main__" and not path.startswith(_OWN):
+            continue
+        for name, value in [*vars(module).items()]:
+            if callable(value) and getattr(value, "__module__", None) == path:
+                yield f"{path}.{name}", value
+            if isinstance(value, type) and value.__module__ == path:
+                methods = [each for each in vars(value).items() if callable(each[1])]
+                yield from ((f"{path}.{name}.{method}", function) for method, function in methods)
 
 
 def _named(path: str) -> Any:
