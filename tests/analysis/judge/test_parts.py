@@ -18,6 +18,7 @@ from opbridge.analysis.judge.confining import hand_on, private_folder
 from opbridge.analysis.judge.model import Judgement, Reason, Verdict
 from opbridge.analysis.judge.reference_worker import is_needless, limits_of
 from opbridge.analysis.judge.shapes import (
+    KEPT,
     LONG,
     LOOSE,
     ODD,
@@ -206,6 +207,14 @@ def test_odd_sizes_may_be_few_images_or_a_batch_alone() -> None:
     assert {"batch_size": 3, "channels": 64, "height": 64, "groups": 8} in odd
     assert {"batch_size": 65, "channels": 64, "height": 64, "groups": 8} in odd
     assert [plan for plan in plans({"rows": 64, "width": 8}, "") if plan.kind == ODD and "batch" in str(plan)] == []
+
+
+def test_sizes_may_keep_the_divisors_that_an_answer_names() -> None:
+    some = plans({"rows": 4096, "columns": 4096, "few": 24}, "__shared__ float part[256]; i += 256; c / 48")
+    (kept,) = [dict(plan.sizes) for plan in some if plan.kind == KEPT]
+    assert (kept["rows"], kept["columns"]) == (256, 256)
+    assert some[0].loses_numbers
+    assert not [plan for plan in plans({"rows": 4096}, "blockDim.x == 64") if plan.kind == KEPT]
 
 
 def test_what_takes_long_is_needless_where_sizes_are_loosely_shrunk() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import attacks
@@ -11,7 +12,7 @@ from opbridge.analysis.judge.formats import format_of
 from opbridge.analysis.judge.jobs import ReferenceJob
 from opbridge.analysis.judge.model import Judgement, Reason, Verdict
 from opbridge.analysis.judge.rounds import another
-from opbridge.analysis.judge.shapes import LOOSE, ODD, PUBLISHED, SHRUNK, Plan
+from opbridge.analysis.judge.shapes import KEPT, LOOSE, ODD, PUBLISHED, SHRUNK, Plan
 
 SIZES: dict[str, object] = {"rows": 64, "width": 512}
 FEW, FEWER, ODDLY = Plan(LOOSE, (("width", 24),)), Plan(LOOSE, (("rows", 8), ("width", 24))), Plan(ODD, (("rows", 65),))
@@ -57,6 +58,19 @@ def test_who_fails_where_numbers_are_lost_may_be_right_where_they_stay(job: Refe
     assert further.settled(first, found(Verdict.UNDECIDED, "sizes")) == first
     again = found(Verdict.WRONG, "global-race")
     assert further.settled(first, again) == again
+
+
+def test_who_relies_on_divisors_of_published_sizes_is_judged_where_they_stay(job: ReferenceJob) -> None:
+    small, kept = Plan(SHRUNK, (("width", 64),), loses_numbers=True), Plan(KEPT, (("width", 256),))
+    job = replace(job, plans=(small, ODDLY, Plan(PUBLISHED), kept))
+    first = found(Verdict.WRONG, "values")
+    further = another(first, [small, ODDLY], job, SIZES)
+    assert further is not None
+    assert further.job.plans == (kept,)
+    right = further.settled(first, Judgement(Verdict.RIGHT))
+    assert (right.verdict, right.holds_for, right.reasons) == (Verdict.RIGHT, "published shapes", first.reasons)
+    assert another(first, [small, Plan(PUBLISHED)], job, SIZES) is None, "the published sizes say more"
+    assert another(found(Verdict.WRONG, "parameters"), [small], job, SIZES) is None
 
 
 @pytest.mark.parametrize(

@@ -262,5 +262,12 @@ def _given(
     vast = expected.vast if form.device.run_alone else None
     for trial in (*expected.trials, *([vast] if vast else [])):
         for name in (trial.initial_file, trial.inputs_file):
-            copy_given(job.folder / name, given / name)
+            _copied(job, name, given)
     return tuple(replace(trial, operators=()) for trial in expected.trials), vast
+
+
+def _copied(job: ReferenceJob, name: str, given: Path) -> None:
+    try:
+        copy_given(job.folder / name, given / name)
+    except InputError as error:
+        raise InputError(f"{job.reference} is a bad task: {error}") from None

@@ -16,7 +16,7 @@ from opbridge.analysis.judge.drawing import LARGE, change_of, drawn
 from opbridge.analysis.judge.foreseeing import Limits, outline, refusal
 from opbridge.analysis.judge.formats import config_of, settings_of
 from opbridge.analysis.judge.jobs import ReferenceJob, Trial
-from opbridge.analysis.judge.shapes import LOOSE, ODD_ONES, PUBLISHED, Plan, patient
+from opbridge.analysis.judge.shapes import KEPT, LOOSE, ODD_ONES, PUBLISHED, Plan, patient
 from opbridge.analysis.judge.sizes import with_sizes
 from opbridge.base.errors import InputError, UnsupportedError
 from opbridge.build.cache import Cache
@@ -118,6 +118,8 @@ def is_needless(plan: Plan, tried: set[str]) -> bool:
     has_others = bool(tried.difference(ODD_ONES))
     if plan.is_long:
         return not has_others
+    if plan.kind == KEPT and has_others:
+        return True
     return plan.kind in tried or (plan.kind == LOOSE and has_others) or (plan.is_last_resort and LOOSE in tried)
 
 

@@ -9,7 +9,7 @@ from opbridge.analysis.judge.failing import PROGRAM
 from opbridge.analysis.judge.holding import OUTPUTS, PARAMETERS
 from opbridge.analysis.judge.jobs import ReferenceJob
 from opbridge.analysis.judge.model import ENDLESS, PUBLISHED_SHAPES, SHAPE, Judgement, Verdict
-from opbridge.analysis.judge.shapes import LOOSE, Plan, smallest_first
+from opbridge.analysis.judge.shapes import KEPT, LOOSE, Plan, smallest_first
 
 OF_NO_SIZE = (PARAMETERS, PROGRAM, OUTPUTS)
 """The checks whose failures no size can explain."""
@@ -32,15 +32,33 @@ def another(found: Judgement, tried: list[Plan], job: ReferenceJob, published: d
         return Round(replace(job, plans=smaller), _at_smaller_sizes) if smaller else None
     if found.wants_larger_sizes:
         return Round(replace(job, is_patient=True), _at_larger_sizes)
+    kept = tuple(plan for plan in job.plans if plan.kind == KEPT and plan not in tried)
+    if (
+        kept
+        and tried
+        and _fails(found)
+        and all(plan.loses_numbers or plan.is_long for plan in tried if not plan.is_odd)
+    ):
+        return Round(replace(job, plans=kept), _where_numbers_stay)
     larger = tuple(plan for plan in job.plans if plan.is_last_resort)
     if larger and _fails_where_numbers_are_lost(found, tried):
         return Round(replace(job, plans=larger), _where_numbers_stay)
     return None
 
 
+def _loses_numbers(tried: list[Plan]) -> bool:
+    """Return whether none of the tried sizes has all divisors of the published ones that the answer names."""
+    return bool(tried) and all(plan.loses_numbers or plan.is_long for plan in tried if not plan.is_odd)
+
+
+def _fails(found: Judgement) -> bool:
+    """Return whether an answer fails in a way that its sizes may explain."""
+    is_bad = found.verdict in (Verdict.WRONG, Verdict.BROKEN)
+    return is_bad and found.reasons[0].check not in (*OF_NO_SIZE, SHAPE)
+
+
 def _fails_where_numbers_are_lost(found: Judgement, tried: list[Plan]) -> bool:
-    is_bad = found.verdict in (Verdict.WRONG, Verdict.BROKEN) and found.reasons[0].check not in (*OF_NO_SIZE, SHAPE)
-    return is_bad and {LOOSE} == {plan.kind for plan in tried if not plan.is_odd}
+    return _fails(found) and {LOOSE} == {plan.kind for plan in tried if not plan.is_odd}
 
 
 def _at_smaller_sizes(found: Judgement, later: Judgement) -> Judgement:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import count
-from math import prod
+from math import lcm, prod
 
 from opbridge.analysis.judge.names import numbers_named
 
@@ -25,6 +25,7 @@ _BATCH = re.compile(r"batch(_size)?|N|B|n|b")
 
 
 SHRUNK, LOOSE, LONG, PUBLISHED = "shrunk", "loosely shrunk", "long", "published"
+KEPT = "shrunk to multiples of what the answer names"
 ODD, ODD_AND_LONG, ODD_WHERE_FEW = "odd", "odd and long", "odd where there are few"
 ODD_ONES = (ODD, ODD_AND_LONG, ODD_WHERE_FEW)
 
@@ -44,6 +45,8 @@ class Plan:
     """Whether the plan is only for inputs of four or more dimensions."""
     is_relied_on: bool = False
     """Whether a number in the answer divides a published size, or the product of all, but not the new one."""
+    loses_numbers: bool = False
+    """Whether the same holds of a shrunk size, at which an answer may fail that is right at the published ones."""
     is_last_resort: bool = False
     """Whether the plan may take long: the only others left take longer, or are sizes that an answer may rely on."""
 
@@ -75,7 +78,8 @@ class Plan:
 def plans(published: dict[str, object], answer: str) -> list[Plan]:
     """Return the plans in the order to try them.
 
-    Small sizes come first, then the published ones, then odd, long and finally the other loosely shrunk ones.
+    Small sizes come first, then the published ones, then odd, long and finally the other loosely shrunk ones. Those
+    that keep all divisors take long, and are for answers that fail at all others.
     """
     named = numbers_named(answer)
 
@@ -95,6 +99,9 @@ def plans(published: dict[str, object], answer: str) -> list[Plan]:
     loose += [_of_few_images(plan, published) for plan in loose]
     loose += [changed(LOOSE, partial(_part, count)) for count in (8, 4)]
     loose = [replace(plan, is_relied_on=_is_relied_on(plan, published, named)) for plan in loose]
+    small = [replace(plan, loses_numbers=_is_relied_on(plan, published, named)) for plan in small]
+    multiples = changed(KEPT, _apart(kept(partial(_multiple, named), 16), published))
+    all_kept = [_of_few_images(multiples, published), multiples] if any(plan.loses_numbers for plan in small) else []
     changes = (_apart(kept(shrunk, 16), published, 1), _odd, _smallest_odd)
     odd = [changed(ODD, kept(change, 16)) for change in changes]
     odd += [_of_few_images(plan, published) for plan in odd]
@@ -107,7 +114,7 @@ def plans(published: dict[str, object], answer: str) -> list[Plan]:
     long += _with_one_long(odd_and_long, published, lambda size: _LONG)[-1:]
     last = [replace(plan, is_last_resort=True) for plan in smallest_first(small, published)]
     free = [plan for plan in loose if not plan.is_relied_on]
-    all_plans = (*small, *free, *last, Plan(PUBLISHED), *odd, *long, *loose)
+    all_plans = (*small, *free, *last, Plan(PUBLISHED), *odd, *long, *loose, *all_kept)
     different: dict[str, Plan] = {}
     for plan in all_plans:
         if plan.sizes or plan.kind == PUBLISHED:
@@ -211,6 +218,12 @@ def shrunk(size: int) -> int:
     if size <= _SMALL:
         return unit * 2 if 2 * unit <= size and unit >= 8 else size
     return unit if unit >= 32 else unit * (-(-32 // unit) | 1)
+
+
+def _multiple(named: set[int], size: int) -> int:
+    """Return a smaller size that is divisible by the same numbers of the answer, and powers of two up to 64."""
+    unit = lcm(min(size & -size, _SMALL), *(number for number in named if number > 1 and size % number == 0))
+    return min(size, unit * -(-shrunk(size) // unit))
 
 
 def _odd(size: int) -> int:
