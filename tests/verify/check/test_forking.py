@@ -25,6 +25,16 @@ def work(jobs, say):
         say(found="fractions" in sys.modules, variable=os.environ["OWN"], of_all=os.environ["OF_ALL"])
     if job == "told":
         say(told=wait(), rest=sys.stdin.read())
+    if job == "writes a line without an end":
+        while True:
+            os.write(int(sys.argv[2]), b"x" * 60000)
+    if job == "writes no JSON":
+        os.write(int(sys.argv[2]), b"hello\\n")
+        time.sleep(600)
+    if job == "prints much":
+        os.ftruncate(1, 600 << 20)
+        os.lseek(1, 0, os.SEEK_END)
+        os.write(1, b"the end")
     if job == "dies":
         os.kill(os.getpid(), signal.SIGSEGV)
     if job == "exits":
@@ -67,6 +77,26 @@ def test_it_is_told_more(forks: Forks) -> None:
     with fork(forks, "told") as child:
         child.tell({"trials": (1, 2)})
         assert list(child.messages())[1:] == [{"told": {"trials": [1, 2]}, "rest": ""}]
+
+
+def test_nothing_waits_for_a_child_that_does_not_listen(forks: Forks) -> None:
+    with fork(forks, "exits") as child:
+        child.tell(bytes(8 << 20))
+        assert "exit code 3" in child.end()
+
+
+@pytest.mark.parametrize("job", ["writes a line without an end", "writes no JSON"])
+def test_what_is_no_message_ends_the_child(forks: Forks, job: str) -> None:
+    with fork(forks, job) as child:
+        assert list(child.messages()) == [{"ready": True}]
+        assert child.end().startswith("it writes")
+
+
+def test_only_the_end_of_what_it_prints_is_read(forks: Forks) -> None:
+    with fork(forks, "prints much") as child:
+        list(child.messages())
+        assert child.end() == ""
+        assert child.log() == "the end"
 
 
 @pytest.mark.parametrize(("job", "end"), [("dies", "dies of SIGSEGV"), ("exits", "ends with exit code 3")])

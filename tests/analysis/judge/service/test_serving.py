@@ -17,6 +17,7 @@ import pytest
 from forked_python import PYTHON
 
 from opbridge.analysis.judge import Judgement, Verdict
+from opbridge.analysis.judge.service.serving import without_folders
 from opbridge.cli import main
 
 TOKEN = "a-token-of-some-length"
@@ -178,3 +179,8 @@ def test_it_does_not_start_open_to_others(
     words = [*words, str(file)] if words[-1] == "--token-file" else words
     assert main(["judge", "--serve", str(tmp_path), *words]) == 2
     assert said in capsys.readouterr().err
+
+
+def test_files_are_named_without_their_folders() -> None:
+    said = "/tmp/judgements/1/answer.py:3: it opens /home/me/.ssh/id, at 1/2 of http://host/a/b"
+    assert without_folders(said) == "answer.py:3: it opens id, at 1/2 of http://host/a/b"
