@@ -66,7 +66,7 @@ def test_who_relies_on_divisors_of_published_sizes_is_judged_where_they_stay(job
     first = found(Verdict.WRONG, "values")
     further = another(first, [small, ODDLY], job, SIZES)
     assert further is not None
-    assert further.job.plans == (kept,)
+    assert further.job.plans == (kept, Plan(PUBLISHED)), "whose sizes are looked at without computing"
     right = further.settled(first, Judgement(Verdict.RIGHT))
     assert (right.verdict, right.holds_for, right.reasons) == (Verdict.RIGHT, "published shapes", first.reasons)
     assert another(first, [small, Plan(PUBLISHED)], job, SIZES) is None, "the published sizes say more"

@@ -20,7 +20,7 @@ from opbridge.analysis.judge.jobs import AnswerJob, ReferenceJob, Trial
 from opbridge.analysis.judge.model import MACHINE, Judgement, Reason, Verdict
 from opbridge.analysis.judge.rounds import another
 from opbridge.analysis.judge.runs import Run
-from opbridge.analysis.judge.shapes import Plan, plans
+from opbridge.analysis.judge.shapes import PUBLISHED, Plan, plans
 from opbridge.analysis.judge.sizes import published_sizes, sizes_by_default
 from opbridge.analysis.judge.submissions import read_source
 from opbridge.analysis.judge.values import copy_given
@@ -118,14 +118,15 @@ def _rooms(folder: Path) -> Path:
 def _round(
     forks: Forks, job: ReferenceJob, answer: _Answer, folder: Path, timeout: float
 ) -> tuple[Judgement, list[Plan]]:
-    """Judge once; return the judgement and the plans that were tried."""
+    """Judge once; return the judgement and the plans that were tried, with the published one if it decided."""
     of_answer = folder / _OF_ANSWER
     with ThreadPoolExecutor(1) as beside:
         expecting = beside.submit(_expected, job, timeout, forks)
         run, found = _ran(job, answer, expecting, of_answer, timeout, forks)
     expected = expecting.result()
     tried = [trial.plan for trial in expected.trials]
-    return at_published_sizes(found, run, expected.vast, job.folder, of_answer), tried
+    final = at_published_sizes(found, run, expected.vast, job.folder, of_answer)
+    return final, tried if final is found else [*tried, Plan(PUBLISHED)]
 
 
 def _build_libraries(source: str) -> None:

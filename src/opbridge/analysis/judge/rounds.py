@@ -9,7 +9,7 @@ from opbridge.analysis.judge.failing import PROGRAM
 from opbridge.analysis.judge.holding import OUTPUTS, PARAMETERS
 from opbridge.analysis.judge.jobs import ReferenceJob
 from opbridge.analysis.judge.model import ENDLESS, PUBLISHED_SHAPES, SHAPE, Judgement, Verdict
-from opbridge.analysis.judge.shapes import KEPT, LOOSE, Plan, smallest_first
+from opbridge.analysis.judge.shapes import KEPT, LOOSE, PUBLISHED, Plan, smallest_first
 
 OF_NO_SIZE = (PARAMETERS, PROGRAM, OUTPUTS)
 """The checks whose failures no size can explain."""
@@ -32,6 +32,8 @@ def another(found: Judgement, tried: list[Plan], job: ReferenceJob, published: d
         return Round(replace(job, plans=smaller), _at_smaller_sizes) if smaller else None
     if found.wants_larger_sizes:
         return Round(replace(job, is_patient=True), _at_larger_sizes)
+    # It is too large to compute; a call without computing shows whether its sizes are possible.
+    published_plan = tuple(plan for plan in job.plans if plan.kind == PUBLISHED)
     kept = tuple(plan for plan in job.plans if plan.kind == KEPT and plan not in tried)
     if (
         kept
@@ -39,10 +41,10 @@ def another(found: Judgement, tried: list[Plan], job: ReferenceJob, published: d
         and _fails(found)
         and all(plan.loses_numbers or plan.is_long for plan in tried if not plan.is_odd)
     ):
-        return Round(replace(job, plans=kept), _where_numbers_stay)
+        return Round(replace(job, plans=(*kept, *published_plan)), _where_numbers_stay)
     larger = tuple(plan for plan in job.plans if plan.is_last_resort)
     if larger and _fails_where_numbers_are_lost(found, tried):
-        return Round(replace(job, plans=larger), _where_numbers_stay)
+        return Round(replace(job, plans=(*larger, *published_plan)), _where_numbers_stay)
     return None
 
 
