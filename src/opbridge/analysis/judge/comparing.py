@@ -102,7 +102,7 @@ def _shown(number: object) -> str:
 
 
 def _numbers_differ(message: str) -> Difference:
-    return Difference(message, "compute what the reference does for these inputs", is_of_numbers=True)
+    return Difference(message, "compute the same values as the reference for these inputs", is_of_numbers=True)
 
 
 def _fine(got: Numbers, exact: Numbers, coarse: Array, least: float) -> tuple[Numbers, Numbers]:

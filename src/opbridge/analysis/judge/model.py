@@ -71,7 +71,7 @@ class Reason:
         where = f"{self.place}: " if self.place else ""
         shown = f"\n  with  {self.shape}, seed {self.seed}" if self.shape else ""
         message = self.message.replace("\n", "\n  ")  # no line of an answer's can be taken for one of the judge's
-        return f"{where}{message} [{self.check}]{shown}" + (f"\n  to do {self.to_do}" if self.to_do else "")
+        return f"{where}{message} [{self.check}]{shown}" + (f"\n  hint  {self.to_do}" if self.to_do else "")
 
 
 @dataclass(frozen=True)

@@ -36,7 +36,7 @@ def difference_of_sizes(answer: object, reference: object) -> Difference | None:
     return None
 
 
-_SAME = "return what the reference does"
+_SAME = "return the same outputs as the reference"
 
 
 def names_of(count: int) -> list[str]:

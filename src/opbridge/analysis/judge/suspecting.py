@@ -42,10 +42,10 @@ def cheating(run: Run, trials: tuple[Trial, ...], expected: Path, folder: Path, 
             muted = None
         if muted is not None and difference(muted, exact, rounded) is None:
             message = "the output is right also when its kernels do nothing: they are not what computes it"
-            return reason_at(first, "kernels", message, "compute in a kernel what the reference computes")
+            return reason_at(first, "kernels", message, "compute the values of the reference in a kernel")
     if first.number in good and _is_computed_by_others(first, exact, rounded, expected, folder):
         message = "PyTorch, or the host, computes the output also when its kernels do nothing: they only move it"
-        return reason_at(first, "kernels", message, "compute in a kernel what the reference computes")
+        return reason_at(first, "kernels", message, "compute the values of the reference in a kernel")
     return _remembered(trials, expected, folder, good)
 
 

@@ -92,7 +92,7 @@ def copy_given(source: Path, target: Path) -> None:
     except OSError as error:
         raise InputError(f"{source.name} cannot be handed over: {error.strerror}") from None
     except _NOT_A_VALUE as error:
-        raise InputError(f"{source.name} is not what a process was to write: {error}") from None
+        raise InputError(f"{source.name} is not the file that a process was expected to write: {error}") from None
 
 
 def _loaded(path: Path, wanted: list[_Outline] | None, most: int) -> Any:
@@ -103,9 +103,11 @@ def _loaded(path: Path, wanted: list[_Outline] | None, most: int) -> Any:
                 return _rich(head["tree"], [Array(dtype, shape, b"") for dtype, shape in outlines])
             return _rich(head["tree"], [_array(file, *one) for one in head["arrays"]])
     except OSError as error:
-        raise InputError(f"{path.name} is not what a process was to write: {error.strerror}") from None
+        raise InputError(
+            f"{path.name} is not the file that a process was expected to write: {error.strerror}"
+        ) from None
     except _NOT_A_VALUE as error:
-        raise InputError(f"{path.name} is not what a process was to write: {error}") from None
+        raise InputError(f"{path.name} is not the file that a process was expected to write: {error}") from None
 
 
 _NOT_A_VALUE = (ValueError, KeyError, TypeError, IndexError, RecursionError, MemoryError, AttributeError)
