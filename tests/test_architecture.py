@@ -28,8 +28,8 @@ WINGS: dict[str, tuple[tuple[str, ...], ...]] = {
     "models": (("scan",), ("conversion",)),
     "codegen": (),
     "authoring": (("compat", "extensions", "loading"), ("doctor", "wheel")),
-    "verify": (("check",), ("bench",), ("report",)),
-    "analysis": (("profile",), ("judge", "port")),
+    "verify": (("check",),),
+    "analysis": (("profile",), ("bench",), ("judge", "port"), ("report",)),
     "cli": (),
 }
 """From the bottom to the top, and so are the floors inside of one: a module imports from its own floor and from those
@@ -43,15 +43,6 @@ STILL_UP = {
     ("twins.ascend.torch_device.operator_projects", "authoring.extensions.importing"),
     ("twins.cuda.torch_device.building", "authoring.compat.cpp_extension"),
     ("twins.cuda.torch_device.building", "authoring.compat.taking_over"),
-    ("verify.bench", "analysis.profile.chips"),
-    ("verify.bench.predicting", "analysis.profile.operators"),
-    ("verify.report.judged_answer", "analysis.judge.costing"),
-    ("verify.report.judged_answer", "analysis.judge.model"),
-    ("verify.report.judged_answer", "analysis.judge.places"),
-    ("verify.report.judgements", "analysis.judge.model"),
-    ("verify.report.touches", "analysis.profile.chips"),
-    ("verify.report.touches", "analysis.profile.model"),
-    ("verify.report.touches", "analysis.profile.tally"),
 }
 """Imports that point to a wing above their own, or to a floor above in it: each is to become a field, an entry of a
 table, or to move.  The list only gets shorter."""
@@ -65,7 +56,7 @@ MAY_IMPORT_A_FRAMEWORK = (
     "twins/cuda/torch_device/*",
     # What holds the frameworks against each other, in processes of their own.
     "verify/check/*",
-    "verify/bench/*",
+    "analysis/bench/*",
     "analysis/port/*",
     # The processes of a reference and of an answer.
     "analysis/judge/*",
@@ -219,7 +210,7 @@ from opbridge.build.toolchains import toolchain_for
 assert opbridge.formula("alone::f(Tensor x) -> Tensor", "2 * x")(numpy.ones(2)).tolist() == [2, 2]
 print(*toolchain_for("ascend-twin").companions())
 """
-JUDGES_CUDA = re.compile(r"analysis\.judge\b|cli\.judging_many$|verify\.report\.judge")
+JUDGES_CUDA = re.compile(r"analysis\.judge\b|cli\.judging_many$|analysis\.report\.judge")
 """Modules that need the CUDA twin: most answers that are judged are CUDA."""
 NOT_IMPORTED = re.compile(r"twins\.cuda\b|(torch_device|paddle|nnx_module|__main__|at_start|templates)\b")
 """Modules of the twin itself, those that start devices, and those of packages that are not installed here."""

@@ -17,8 +17,8 @@ _WINGS = {
     "build": "cache cxx sources toolchains",
     "models": "conversion scan",
     "authoring": "compat doctor extensions loading wheel",
-    "verify": "bench check report",
-    "analysis": "port",
+    "verify": "check",
+    "analysis": "bench port report",
     "cli": "autoload notebook",
 }
 MOVED = {name: f"{wing}.{name}" for wing, names in _WINGS.items() for name in names.split()} | {

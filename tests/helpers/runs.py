@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from opbridge.verify.bench import LARGE, SMALL, Measurement, Run
-from opbridge.verify.bench.timing import Spread
+from opbridge.analysis.bench import LARGE, SMALL, Measurement, Run
+from opbridge.analysis.bench.timing import Spread
 
 MACHINE = {"processor": "a processor", "cores": "2"}
 

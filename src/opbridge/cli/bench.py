@@ -6,16 +6,16 @@ import argparse
 import math
 from pathlib import Path
 
+from opbridge.analysis.bench import ROUNDS, Measurement, Problem, Run, bench
+from opbridge.analysis.bench.against import Change, changes, require_comparable
+from opbridge.analysis.bench.saving import check_name, folder_of, save, saved, to_json
+from opbridge.analysis.bench.tables import seconds, table
 from opbridge.base.errors import InputError
 from opbridge.base.progress import show
 from opbridge.cli.json_output import add_json_or_file, file_of, hand_over, people_read_stderr
 from opbridge.cli.manifests import add_selection, chosen, load_library
 from opbridge.cli.terminal import bold, green, red
 from opbridge.cli.writing import require_writable
-from opbridge.verify.bench import ROUNDS, Measurement, Problem, Run, bench
-from opbridge.verify.bench.against import Change, changes, require_comparable
-from opbridge.verify.bench.saving import check_name, folder_of, save, saved, to_json
-from opbridge.verify.bench.tables import seconds, table
 from opbridge.waist.op import Op, OpLibrary
 
 _THRESHOLD = 0.1
@@ -96,7 +96,7 @@ def _show(done: Run) -> None:
 def _earlier(name: str | None, folder: Path) -> Run | None:
     if name is None:
         return None
-    from opbridge.verify.bench import machine
+    from opbridge.analysis.bench import machine
 
     before = saved(name, folder)
     require_comparable(machine(), before, name)

@@ -143,8 +143,8 @@ def _first_difference(made: Converted, folder: Path, args: tuple[Any, ...]) -> D
 
 
 def _write_page(file: Path, made: Converted, found: list[Comparison], first: Difference | None) -> None:
+    from opbridge.analysis.report.conversions import ShownConversion, conversion_page
     from opbridge.models.scan.probing import TITLES
-    from opbridge.verify.report.conversions import ShownConversion, conversion_page
 
     now = datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds")
     name, framework = made.package.exported.name, TITLES[made.to]

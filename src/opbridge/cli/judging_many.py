@@ -50,8 +50,8 @@ def _runner(options: argparse.Namespace) -> Runner:
 
 
 def _write_page(file: Path, folder: Path, done: list[Judged]) -> None:
-    from opbridge.verify.report.judged_answer import ShownAnswer
-    from opbridge.verify.report.judgements import ShownAnswers, judgements_page
+    from opbridge.analysis.report.judged_answer import ShownAnswer
+    from opbridge.analysis.report.judgements import ShownAnswers, judgements_page
 
     answers = [
         ShownAnswer(

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import yaml
 
+from opbridge.analysis.report.markup import Markup, element
 from opbridge.authoring.loading import formula, inline
 from opbridge.base.errors import InputError, did_you_mean
-from opbridge.verify.report.markup import Markup, element
 from opbridge.waist.op import Op
 
 if TYPE_CHECKING:

@@ -69,7 +69,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _draw(found: Profile, file: Path) -> None:
-    from opbridge.verify.report.touches import page
+    from opbridge.analysis.report.touches import page
 
     if not found.kernels:
         raise InputError("--trace-memory draws what threads of CUDA touch, and no kernel of CUDA ran")

@@ -9,6 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from opbridge._version import __version__
+from opbridge.analysis.bench import Run, bench
+from opbridge.analysis.bench.saving import folder_of, history, read_run
+from opbridge.analysis.report import Contents, operators_of, page
+from opbridge.analysis.report.dispatch import walks
 from opbridge.base.errors import InputError
 from opbridge.base.openings import read_json
 from opbridge.build.cache import Cache
@@ -16,11 +20,7 @@ from opbridge.cli.manifests import add_selection, chosen, load_library
 from opbridge.cli.terminal import size
 from opbridge.cli.writing import require_writable
 from opbridge.frameworks import FRAMEWORKS
-from opbridge.verify.bench import Run, bench
-from opbridge.verify.bench.saving import folder_of, history, read_run
 from opbridge.verify.check import Row, check
-from opbridge.verify.report import Contents, operators_of, page
-from opbridge.verify.report.dispatch import walks
 from opbridge.waist.op import Op
 
 _FILE = Path("opbridge-report.html")

@@ -10,6 +10,8 @@ from pathlib import Path
 
 import opbridge as ob
 from opbridge._version import __version__
+from opbridge.analysis.bench import SMALL, bench
+from opbridge.analysis.report.dispatch import walks
 from opbridge.base.progress import show
 from opbridge.cli.demo import commands
 from opbridge.cli.demo.extension import show_extension
@@ -19,9 +21,7 @@ from opbridge.cli.demo.scenarios import SCENARIOS, seconds_to_build
 from opbridge.cli.demo.table import WIDTH, Table
 from opbridge.cli.terminal import bold, red
 from opbridge.frameworks import FRAMEWORKS, installed
-from opbridge.verify.bench import SMALL, bench
 from opbridge.verify.check import check
-from opbridge.verify.report.dispatch import walks
 from opbridge.waist.op import OpLibrary
 
 _LIBRARY = Path(__file__).parent / "library"

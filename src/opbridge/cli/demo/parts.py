@@ -10,13 +10,13 @@ from pathlib import Path
 
 import opbridge as ob
 from opbridge._version import __version__
+from opbridge.analysis.bench import SMALL, Run
+from opbridge.analysis.report import Contents, operators_of, page
+from opbridge.analysis.report.dispatch import Level
 from opbridge.base.errors import OpbridgeError
 from opbridge.build.cache import Cache
 from opbridge.cli.terminal import bold, red
-from opbridge.verify.bench import SMALL, Run
 from opbridge.verify.check import Row
-from opbridge.verify.report import Contents, operators_of, page
-from opbridge.verify.report.dispatch import Level
 from opbridge.waist.op import Op
 
 REPORT = "opbridge-demo.html"

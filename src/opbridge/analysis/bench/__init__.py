@@ -1,0 +1,106 @@
+"""Measure how long an operator takes in every framework: `opbridge.bench.bench(op)`, which `opbridge bench` runs.
+
+The measuring processes import the frameworks; the calling process never does.
+"""
+
+from __future__ import annotations
+
+import datetime
+import os
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from opbridge._version import __version__
+from opbridge.analysis.bench.model import LARGE, ROUNDS, SMALL, Measurement, OperatorTimings, Problem, Run, Settings
+from opbridge.analysis.bench.timing import Spread
+from opbridge.base.errors import InputError
+from opbridge.frameworks import FRAMEWORKS
+
+if TYPE_CHECKING:
+    from opbridge.waist.op import Op
+
+__all__ = ["LARGE", "ROUNDS", "SMALL", "Measurement", "Problem", "Run", "Spread", "bench"]
+
+
+def bench(
+    op: Op | Iterable[Op],
+    *,
+    frameworks: Sequence[str] | None = None,
+    references: Sequence[str] = (),
+    device: str = "cpu",
+    rounds: int = ROUNDS,
+    extents: tuple[str, ...] = (SMALL, LARGE),
+    seed: int = 0,
+    sizes: Mapping[tuple[str, str], int] | None = None,
+    chip: str = "",
+    others: Iterable[Op] = (),
+    on_result: Callable[[Measurement | Problem], None] = lambda result: None,
+) -> Run:
+    """Measure one operator, or all operators of a library, in each framework.
+
+    The input is small, large, or both, as `extents` says. `references` are what an operator is raced against:
+
+    * an ATen operator ("aten::name"),
+    * an operator of `op` or of `others`, by name,
+    * a device with another kernel of the operator,
+    * a function ("module:function" or "file.py:function"), called with tensors of the framework.
+
+    If there are several references, each framework uses the first that can be called there. "name=reference"
+    applies to the operator of that name only. `sizes` are the input sizes of another run, by operator and
+    framework. If `chip` is given, also predict how long the kernels would take on it. `on_result` is called with
+    each result as it arrives.
+
+    Raises:
+        InputError: `rounds`, a reference or `chip` is invalid.
+    """
+    from opbridge.analysis.bench.references import assigned
+    from opbridge.analysis.bench.running import run
+    from opbridge.analysis.profile.chips import chip_named
+    from opbridge.verify.check import chosen_frameworks
+    from opbridge.verify.check import model as check_model
+    from opbridge.waist.op import Op
+
+    operators = [op] if isinstance(op, Op) else list(op)
+    if rounds < 1:
+        raise InputError(f"expected at least one round, got {rounds}")
+    known = {item.name: item for item in (*operators, *others)}
+    if chip:
+        chip_named(chip)  # before anything is measured
+    references_of = assigned(references, [item.name for item in operators], known)
+    racing = {
+        reference.name: known[reference.name]
+        for found in references_of.values()
+        for reference in found
+        if reference.kind == "operator"
+    }
+    settings = Settings(references_of, device, rounds, seed, extents, sizes or {}, chip)
+    results: list[Measurement | Problem] = []
+    predicted: defaultdict[str, dict[str, float]] = defaultdict(dict)
+
+    def told(result: Measurement | Problem) -> None:
+        results.append(result)
+        if isinstance(result, Measurement) and result.predicted is not None:
+            predicted[result.operator][result.input] = result.predicted
+        on_result(result)
+
+    chosen = chosen_frameworks(frameworks, check_model.Settings(device=device))
+    run(
+        [[OperatorTimings(op, op.name, name, settings, racing) for op in operators] for name in chosen], told, predicted
+    )
+    places = {item.name: place for place, item in enumerate(operators)}
+    results.sort(key=lambda result: (places[result.operator], [*FRAMEWORKS].index(result.framework)))
+    return Run(
+        __version__,
+        datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
+        machine(),
+        tuple(result for result in results if isinstance(result, Measurement)),
+        tuple(result for result in results if isinstance(result, Problem)),
+    )
+
+
+def machine() -> dict[str, str]:
+    """Return the facts about this machine that must be equal for two runs to be comparable."""
+    from opbridge.authoring.doctor.processor import model_name
+
+    return {"processor": model_name(), "cores": str(os.cpu_count())}

@@ -1,9 +1,0 @@
-"""Show the results of checks and benchmarks of a library as one HTML file: `opbridge report`."""
-
-from __future__ import annotations
-
-from opbridge.verify.report.document import MOST_BYTES
-from opbridge.verify.report.model import Contents, ReportedKernel, ReportedOperator, operators_of
-from opbridge.verify.report.page import page
-
-__all__ = ["MOST_BYTES", "Contents", "ReportedKernel", "ReportedOperator", "operators_of", "page"]
