@@ -54,7 +54,7 @@ class Cell:
     hidden: tuple[Path, ...] = ()
     """Files and folders that appear empty, if they lie in what is shown."""
     shown: tuple[Path, ...] = ()
-    """Files and folders that it can read beside programs and the cache."""
+    """Files and folders that it can read in addition to programs and the cache."""
 
 
 def enter(cell: Cell) -> None:

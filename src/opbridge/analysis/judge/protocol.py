@@ -88,7 +88,7 @@ _FIELDS: dict[str, _Fields] = {
 
 
 class Protocol:
-    """What was said so far, and what may come next."""
+    """The messages of a process up to now, and which may come next."""
 
     def __init__(self) -> None:
         self._phase = -1
