@@ -27,7 +27,7 @@ BROKEN = [
     ("scribbles", "numpy", "aliasing", "changes its input x"),
     ("counts", "numpy", "determinism", "the same call gives"),
     ("crowded", "numpy", "threads", "called from 8 threads at once it gives"),
-    ("leaks", "numpy", "memory", "112 bytes are left behind by every call"),
+    ("leaks", "numpy", "memory", "112 bytes are leaked by every call"),
     ("forgets_strides", "numpy", "strides", "when x is transposed"),
     ("coarse_in_half", "numpy", "dtypes", "in float16 it gives 0 instead of"),
     ("wrong_dtype", "numpy", "inputs", "refuses all inputs that were tried"),

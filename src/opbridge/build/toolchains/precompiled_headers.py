@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sysconfig
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -84,15 +85,17 @@ def _beginning_with(library: InstalledLibrary, headers: SlimHeaders, request: Bu
 def _hides_headers(request: BuildRequest, library: InstalledLibrary) -> bool:
     """Return whether a folder of the user has a header in the place of one of the library's.
 
-    A header that all projects share was precompiled without it.
+    A header that all projects share was precompiled without it.  The folder of Python's headers is no user's: it may
+    hold the same headers, and the shared header was precompiled with it.
     """
     folders = search_folders(request, ())
+    python = Path(sysconfig.get_path("include"))
     library_folders = [folder for folder in folders.given if folder.is_relative_to(library.folder)]
     names = {path.name for folder in library_folders if folder.is_dir() for path in folder.iterdir()}
     return any(
         (theirs / path.relative_to(own)).is_file()
         for own in folders.own
-        if own not in library_folders
+        if own not in (*library_folders, python)
         for name in names
         for path in (own / name, *(own / name).rglob("*"))
         for theirs in library_folders
