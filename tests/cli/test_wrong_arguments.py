@@ -251,7 +251,11 @@ def wrong_files(suffix: str) -> Iterator[str]:
 
 
 def problem(words: list[str], expected: tuple[int, ...]) -> str:
-    """What is wrong with how a command line ends; empty where it ends well."""
+    """What is wrong with how a command line ends; empty where it ends well.  A report cannot hold broken characters."""
+    return _problem(words, expected).encode(errors="backslashreplace").decode()
+
+
+def _problem(words: list[str], expected: tuple[int, ...]) -> str:
     out, err = io.StringIO(), io.StringIO()
     signal.alarm(120)
     try:

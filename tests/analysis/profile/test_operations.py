@@ -67,7 +67,6 @@ extern "C" int doubled() {
 """
 
 
-@pytest.mark.optimized
 @pytest.mark.parametrize(
     ("kind", "conversions"), [("ob::half", 2), ("__half", 2), ("ob::bfloat16", 1), ("__nv_bfloat16", 1)]
 )
@@ -78,4 +77,4 @@ def test_short_numbers_are_converted_by_an_instruction(tmp_path: Path, kind: str
     counted_run(source, "doubled", tmp_path)
     (kernel,) = analysed(read(tmp_path), chip_named("a100"))
     assert kernel.operations["conversion"] == conversions * 1024
-    assert kernel.integers / WARPS <= 10
+    assert kernel.integers / WARPS <= 11
