@@ -9,6 +9,7 @@ from itertools import chain
 
 from opbridge.analysis.judge.answer_formats import part_in
 from opbridge.analysis.judge.assignments import values_assigned
+from opbridge.analysis.judge.model import harmless
 
 _GENERATED = {"cuda.cu": ("cuda_sources", 3), "main.cpp": ("cpp_sources", 1)}
 """The argument that load_inline writes to each file, and the number of lines that it adds before."""
@@ -19,7 +20,7 @@ def line_of(place: str, name: str, source: str) -> int | None:
     file, _, line = place.rpartition(":")
     if not line.isdecimal():
         return None
-    if file == name:
+    if file == harmless(name):
         return int(line)
     if not name.endswith(".py"):
         return None
