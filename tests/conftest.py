@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import random
 import shutil
@@ -110,6 +111,8 @@ def pytest_runtest_setup() -> None:
     if time.time() > float(os.environ.get(_UNTIL, "inf")):
         pytest.skip("the time is up")
     _seed()
+    # A test that ran `-v` in this process would leave its log in the reports of all after it.
+    logging.getLogger("opbridge").setLevel(logging.NOTSET)
 
 
 def _seed() -> None:
