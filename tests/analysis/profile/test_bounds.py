@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from opbridge.analysis.profile.bounds import bounds_of
@@ -46,6 +48,13 @@ def test_every_multiprocessor_gets_a_sector_a_cycle() -> None:
 def test_what_is_updated_is_read_and_written() -> None:
     assert cache_seconds("store") == pytest.approx(cache_seconds("load"))
     assert cache_seconds("atomic") == pytest.approx(2 * cache_seconds("store"))
+
+
+def test_memory_takes_what_is_moved_at_the_rate_that_streaming_reaches() -> None:
+    kernel = KernelCost("k", (BLOCKS, 1, 1), (256, 1, 1), 1, BLOCKS, BLOCKS, 0, 1.0, 0, 0, 0, {}, ())
+    moving = replace(kernel, bytes_read=3e9, bytes_written=1e9)
+    (seconds,) = (bound.seconds for bound in bounds_of(moving, CHIP) if bound.name == "memory")
+    assert seconds == pytest.approx(4e9 / (0.92 * CHIP.memory_rate))
 
 
 def test_shared_memory_and_global_memory_are_one_units() -> None:
