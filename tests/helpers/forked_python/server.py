@@ -63,8 +63,9 @@ class Start:
             if not _OPTIONS.match(options[0]):
                 return False
             del options[: 2 if options[0] == "-W" else 1]
-        if any("sys.modules" in text for text in (*self.arguments, *map(self._source, self.arguments))):
-            return False  # the program asks what has been imported
+        texts = [*self.arguments, *map(self._source, self.arguments)]
+        if any(asked in text for text in texts for asked in ("sys.modules", "sys.meta_path")):
+            return False  # the program asks what has been imported, or what may be
         differing = dict(_shaping(self.variables).items() ^ _shaping(server).items())
         return bool(options) and all(_HARMLESS.fullmatch(name) for name in differing)
 
