@@ -111,7 +111,7 @@ def pytest_runtest_setup() -> None:
     if time.time() > float(os.environ.get(_UNTIL, "inf")):
         pytest.skip("the time is up")
     _seed()
-    # A test that ran `-v` in this process would leave its log in the reports of all after it.
+    # A test that ran `-v` in this process would add its debug log to the reports of all later tests.
     logging.getLogger("opbridge").setLevel(logging.NOTSET)
 
 

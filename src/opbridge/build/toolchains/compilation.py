@@ -169,11 +169,9 @@ def _attempt(
 def _dependencies(
     request: BuildRequest, attempt: _Attempt, folder: Path, precompiled: tuple[Path, ...], context: BuildContext
 ) -> Dependencies:
-    besides = [folder]
+    besides = [folder, *(header.parent for header in precompiled)]
     depfiles = [(depfile, request.project) for depfile in attempt.commands.depfiles]
-    for header in precompiled:
-        besides.append(header.parent)
-        depfiles.append((Path(f"{header}.d"), header.parent))
+    depfiles += [(Path(f"{header}.d"), header.parent) for header in precompiled]
     files = [path for depfile, origin in depfiles for path in files_read(depfile, origin, besides)]
     # Objects and static libraries become part of the result; shared libraries are looked up when the result is loaded.
     linked = re.findall(r"^\(?([^()\n]+\.[ao])(?=[)\n])", attempt.outcomes[-1].stdout, re.MULTILINE)

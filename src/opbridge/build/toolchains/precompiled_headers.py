@@ -83,10 +83,10 @@ def _beginning_with(library: InstalledLibrary, headers: SlimHeaders, request: Bu
 
 
 def _hides_headers(request: BuildRequest, library: InstalledLibrary) -> bool:
-    """Return whether a folder of the user has a header in the place of one of the library's.
+    """Return whether a user folder contains a header with the path of a library header.
 
-    A header that all projects share was precompiled without it.  The folder of Python's headers is no user's: it may
-    hold the same headers, and the shared header was precompiled with it.
+    The shared header was precompiled without that folder.  The Python headers may include copies of library headers;
+    they do not count, because the shared header was precompiled with them.
     """
     folders = search_folders(request, ())
     python = Path(sysconfig.get_path("include"))

@@ -25,7 +25,7 @@ class SearchFolders:
     """In the order in which they are looked into; folders that are not there yet belong to them."""
 
     quoted: tuple[Path, ...]
-    """For `#include "x"`, after the folder of the file that names them and before all others."""
+    """For `#include "x"`, after the folder of the including file and before all others."""
     given: tuple[Path, ...]
     """By flags, by the request and by the environment."""
     system: tuple[Path, ...]
