@@ -15,7 +15,7 @@ from timing import Spread, ratios
 
 from opbridge.base import floating_point
 from opbridge.build.toolchains import host
-from opbridge.build.toolchains.model import INCLUDE
+from opbridge.build.toolchains.interface import INCLUDE
 from opbridge.twins import cuda
 
 _KERNELS = Path(__file__).resolve().parent / "kernels"

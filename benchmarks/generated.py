@@ -11,9 +11,9 @@ from table import Row
 from timing import Spread, burst, race
 
 from opbridge.build.cache import Cache
-from opbridge.codegen.generating import generate
+from opbridge.codegen.generator import generate
 from opbridge.codegen.inputs import Inputs, Wish
-from opbridge.codegen.writing import write
+from opbridge.codegen.output_files import write
 
 KERNELS = Path(__file__).resolve().parent / "kernels"
 _ENTRIES = 1500

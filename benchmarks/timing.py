@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from opbridge.analysis.bench.timing import Contestant, Spread, burst, race, ratios, rested
+from opbridge.analysis.bench.paired_timing import Contestant, Spread, burst, race, ratios, rested
 
 __all__ = ["Contestant", "Spread", "burst", "differences", "race", "ratios", "rested"]
 

@@ -17,8 +17,8 @@ SOURCE = Path(__file__).parents[1] / "src" / "opbridge"
 
 WINGS: dict[str, tuple[tuple[str, ...], ...]] = {
     "base": (
-        ("durations", "elf_format", "errors", "excerpts", "openings", "tracebacks"),
-        ("floating_point", "names", "progress", "removing"),
+        ("durations", "elf_format", "errors", "excerpts", "safe_open", "tracebacks"),
+        ("floating_point", "names", "progress", "remove_folder"),
     ),
     "waist": (("schema",), ("rules",), ("formulas",), ("manifest",), ("functions", "op")),
     "native": (),
@@ -40,9 +40,9 @@ AT_THE_TOP = {"_version": "base", "_moved_names": "base", "_core": "native", "__
 
 STILL_UP = {
     ("twins.ascend.torch_device.operator_projects", "authoring.extensions"),
-    ("twins.ascend.torch_device.operator_projects", "authoring.extensions.importing"),
-    ("twins.cuda.torch_device.building", "authoring.compat.cpp_extension"),
-    ("twins.cuda.torch_device.building", "authoring.compat.taking_over"),
+    ("twins.ascend.torch_device.operator_projects", "authoring.extensions.imported_library"),
+    ("twins.cuda.torch_device.replaced_cpp_extension", "authoring.compat.cpp_extension"),
+    ("twins.cuda.torch_device.replaced_cpp_extension", "authoring.compat.replaced_cpp_extension"),
 }
 """Imports that point to a wing above their own, or to a floor above in it: each is to become a field, an entry of a
 table, or to move.  The list only gets shorter."""
@@ -210,7 +210,7 @@ from opbridge.build.toolchains import toolchain_for
 assert opbridge.formula("alone::f(Tensor x) -> Tensor", "2 * x")(numpy.ones(2)).tolist() == [2, 2]
 print(*toolchain_for("ascend-twin").companions())
 """
-JUDGES_CUDA = re.compile(r"analysis\.judge\b|cli\.judging_many$|analysis\.report\.judge")
+JUDGES_CUDA = re.compile(r"analysis\.judge\b|cli\.judge_folder$|analysis\.report\.judge")
 """Modules that need the CUDA twin: most answers that are judged are CUDA."""
 NOT_IMPORTED = re.compile(r"twins\.cuda\b|(torch_device|paddle|nnx_module|__main__|at_start|templates)\b")
 """Modules of the twin itself, those that start devices, and those of packages that are not installed here."""

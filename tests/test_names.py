@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 
 import opbridge as ob
-from opbridge.authoring.wheel.making import Order, make_wheel
+from opbridge.authoring.wheel.build_wheel import Order, make_wheel
 from opbridge.base.errors import OpbridgeError
 from opbridge.base.names import is_cpp_name
 from opbridge.build.cache import Cache
+from opbridge.codegen.backend import BackendKernel, OpapiCall, Output, TargetBackend
 from opbridge.codegen.inputs import Inputs, Wish
-from opbridge.codegen.model import BackendKernel, OpapiCall, Output, TargetBackend
 from opbridge.waist.manifest import KernelRef, Manifest, OpSpec
 
 INJECTED = ("x{}system", 'f); system("x"); (', "f\nint g()", "f()", "", "1st", "é", "f g", "f-g", "a::")

@@ -19,7 +19,7 @@ from xml.etree import ElementTree
 
 from opbridge.build.cache import Cache, KeyBuilder
 from opbridge.build.toolchains import host
-from opbridge.build.toolchains.identity import compiler, processor
+from opbridge.build.toolchains.machine_identity import compiler, processor
 
 ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "src"

@@ -17,7 +17,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[1] / "src"))
 
 from opbridge.build.toolchains.builder import build_many
-from opbridge.build.toolchains.model import BuildRequest
+from opbridge.build.toolchains.interface import BuildRequest
 from opbridge.twins.ascend import toolchain as ascend_twin
 from opbridge.twins.cuda import toolchain as cuda_twin
 from opbridge.twins.cuda.nvcc.toolkit import NAMES_OF_LIBRARIES

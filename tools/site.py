@@ -19,7 +19,7 @@ import opbridge.errors
 from opbridge.cli import parser_of
 from opbridge.cli.command_table import GROUPS
 from opbridge.frameworks import FRAMEWORKS
-from opbridge.waist.rules.model import RuleFields
+from opbridge.waist.rules.operator_rules import RuleFields
 
 ROOT = Path(__file__).parents[1]
 AT_THE_ROOT = {

@@ -16,13 +16,13 @@ from opbridge.base.errors import OpbridgeError
 
 if TYPE_CHECKING:
     from opbridge.analysis.judge import judge
-    from opbridge.analysis.profile.profiling import profile
+    from opbridge.analysis.profile.profiled_process import profile
     from opbridge.authoring.extensions import extension
     from opbridge.authoring.loading import aot, aten, formula, inline, load, tvm_ffi
     from opbridge.frameworks.torch.autograd import autograd
     from opbridge.frameworks.torch.module import module
     from opbridge.frameworks.torch.onnx import onnx_translations
-    from opbridge.models.conversion.converting import convert
+    from opbridge.models.conversion.convert_module import convert
     from opbridge.waist.op import Op, OpLibrary
 
 _install_moved_names()
@@ -54,8 +54,8 @@ _HOMES = {
     "aot": "opbridge.authoring.loading",
     "aten": "opbridge.authoring.loading",
     "tvm_ffi": "opbridge.authoring.loading",
-    "convert": "opbridge.models.conversion.converting",
-    "profile": "opbridge.analysis.profile.profiling",
+    "convert": "opbridge.models.conversion.convert_module",
+    "profile": "opbridge.analysis.profile.profiled_process",
     "extension": "opbridge.authoring.extensions",
     "judge": "opbridge.analysis.judge",
     "autograd": "opbridge.frameworks.torch.autograd",

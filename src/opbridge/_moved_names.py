@@ -12,7 +12,7 @@ from importlib.machinery import ModuleSpec
 from types import ModuleType
 
 _WINGS = {
-    "base": "errors excerpts floating_point names openings progress tracebacks",
+    "base": "errors excerpts floating_point names progress tracebacks",
     "waist": "formulas functions manifest op rules schema",
     "build": "cache cxx sources toolchains",
     "models": "conversion scan",
@@ -26,6 +26,7 @@ MOVED = {name: f"{wing}.{name}" for wing, names in _WINGS.items() for name in na
     "cuda_twin": "twins.cuda.torch_device",
     "judging": "analysis.judge",
     "npu": "twins.ascend.torch_device",
+    "openings": "base.safe_open",
 }
 """What followed `opbridge.`, and what follows it now; modules inside of these moved along."""
 

@@ -11,7 +11,7 @@ from subprocesses import succeed
 
 import opbridge as ob
 from opbridge.authoring.extensions.arguments import flags
-from opbridge.authoring.extensions.importing import warn_without_a_gpu
+from opbridge.authoring.extensions.imported_library import warn_without_a_gpu
 from opbridge.authoring.extensions.requests import request_for
 from opbridge.base.errors import BuildError, CallError, InputError, UnsupportedError
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from runs import measured, run_of
 
-from opbridge.analysis.bench.saving import to_json
+from opbridge.analysis.bench.saved_runs import to_json
 from opbridge.verify.check import Row, Status
 from opbridge.verify.check.reports import to_json as rows_to_json
 

@@ -17,11 +17,11 @@ from subprocesses import python
 
 from opbridge.build.cache import Cache
 from opbridge.cli import main
-from opbridge.models.scan.model import Place, ScannedOperator, State, Verdict
-from opbridge.models.scan.names import calls, candidates
-from opbridge.models.scan.probing import OperatorProbe, work_off
-from opbridge.models.scan.remembering import verdicts_on
-from opbridge.models.scan.writing import functions, package
+from opbridge.models.scan.mindspore_names import calls, candidates
+from opbridge.models.scan.trials import OperatorProbe, work_off
+from opbridge.models.scan.verdict_cache import verdicts_on
+from opbridge.models.scan.verdicts import Place, ScannedOperator, State, Verdict
+from opbridge.models.scan.written_package import functions, package
 
 Opbridge = Callable[..., subprocess.CompletedProcess[str]]
 

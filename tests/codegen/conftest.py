@@ -14,7 +14,7 @@ from tests.codegen.compiling import WARNINGS, compiler, libraries
 
 from opbridge.build.cache import Cache, Dependencies, KeyBuilder
 from opbridge.build.toolchains.torch_install import TorchInstall
-from opbridge.codegen.generating import sources
+from opbridge.codegen.generator import sources
 from opbridge.codegen.inputs import Inputs, Wish
 
 SAMPLE = Path(__file__).parent / "data" / "sample"

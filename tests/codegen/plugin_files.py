@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from opbridge.codegen.generating import sources
+from opbridge.codegen.backend import Backend
+from opbridge.codegen.generator import sources
 from opbridge.codegen.inputs import Inputs, Wish
-from opbridge.codegen.model import Backend
 
 HEAD = "all_version: [v2.7]\ncustom:\n"
 

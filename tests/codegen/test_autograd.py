@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from opbridge.base.errors import ManifestError
-from opbridge.codegen.generating import sources
+from opbridge.codegen.generator import sources
 from opbridge.codegen.inputs import Inputs, Wish
 
 REFUSED = {

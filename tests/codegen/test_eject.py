@@ -17,7 +17,7 @@ from opbridge.base.errors import ManifestError
 from opbridge.build.cache import Cache, Dependencies, KeyBuilder
 from opbridge.build.toolchains.torch_install import TorchInstall
 from opbridge.cli import main
-from opbridge.codegen.generating import ejected
+from opbridge.codegen.generator import ejected
 from opbridge.codegen.inputs import Inputs, Wish
 
 ROOT = Path(__file__).parents[2]

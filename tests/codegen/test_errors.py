@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from opbridge.base.errors import InputError, OpbridgeError
 from opbridge.cli import main
-from opbridge.codegen.generating import sources
+from opbridge.codegen.generator import sources
 from opbridge.codegen.inputs import Inputs, Wish
-from opbridge.codegen.inputs.reading import Source
+from opbridge.codegen.inputs.dialect_reader import Source
 from opbridge.waist.manifest import ManifestErrors
 
 DATA = Path(__file__).parent / "data"

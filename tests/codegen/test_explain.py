@@ -10,7 +10,7 @@ import pytest
 from opbridge.base.errors import InputError
 from opbridge.cli import main
 from opbridge.codegen.explain import Explanation, explain_generated, explain_installed
-from opbridge.codegen.generating import sources
+from opbridge.codegen.generator import sources
 from opbridge.codegen.inputs import Inputs, Wish
 
 SAMPLE = Path(__file__).parent / "data" / "sample"

@@ -8,7 +8,7 @@ import pytest
 from tests.codegen.plugin_files import backend_of, entry, made
 
 from opbridge.base.errors import InputError
-from opbridge.codegen.model import OpapiCall
+from opbridge.codegen.backend import OpapiCall
 
 
 def launches(tmp_path: Path, *entries: str) -> dict[str, OpapiCall]:

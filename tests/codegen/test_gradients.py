@@ -12,7 +12,7 @@ from torch.func import functionalize, jvp
 from torch.fx.experimental.proxy_tensor import make_fx
 from torch.library import opcheck
 
-from opbridge.codegen.generating import sources
+from opbridge.codegen.generator import sources
 from opbridge.codegen.inputs import Inputs, Wish
 
 GRADED = Path(__file__).parent / "data" / "gradients"

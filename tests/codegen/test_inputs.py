@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 
 from opbridge.base.errors import InputError, OpbridgeError
-from opbridge.codegen.causes import by_cause
-from opbridge.codegen.generating import sources
+from opbridge.codegen.backend import Backend, BackendKernel, BackendOperator
+from opbridge.codegen.error_causes import by_cause
+from opbridge.codegen.generator import sources
 from opbridge.codegen.inputs import Inputs, Wish, derivatives
+from opbridge.codegen.inputs.dialect_reader import Source
 from opbridge.codegen.inputs.installed import installed_derivatives, installed_functions
-from opbridge.codegen.inputs.reading import Source
-from opbridge.codegen.model import Backend, BackendKernel, BackendOperator
 
 DATA = Path(__file__).parent / "data"
 RRELU = (

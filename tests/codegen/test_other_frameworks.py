@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 import torch
 
-from opbridge.codegen.generating import sources
+from opbridge.codegen.generator import sources
 from opbridge.codegen.inputs import Inputs, Wish
 
 GRADED = Path(__file__).parent / "data" / "gradients"

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from opbridge.base import floating_point
 from opbridge.cli import main
-from opbridge.codegen.generating import sources
+from opbridge.codegen.generator import sources
 from opbridge.codegen.inputs import Inputs, Wish
 
 DECLARED = """\

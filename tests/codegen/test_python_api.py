@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from forked_python import PYTHON
 
-from opbridge.codegen.generating import sources
+from opbridge.codegen.generator import sources
 from opbridge.codegen.inputs import Inputs, Wish
 
 DATA = Path(__file__).parent / "data"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from opbridge.codegen.generating import sources
+from opbridge.codegen.generator import sources
 from opbridge.codegen.inputs import Inputs, Wish
 
 

@@ -12,11 +12,11 @@ import torch
 
 from opbridge.build.cache import Cache
 from opbridge.build.sources import KernelStore
-from opbridge.frameworks.runtime import LibraryRuntime
+from opbridge.frameworks.library_runtime import LibraryRuntime
 from opbridge.native.catalog import Catalog
-from opbridge.waist.formulas.kernels import PRINTERS
+from opbridge.waist.formulas.generated_kernels import PRINTERS
 from opbridge.waist.manifest import OpSpec
-from opbridge.waist.manifest.kernels import TWINS, KernelRef
+from opbridge.waist.manifest.kernel_origins import TWINS, KernelRef
 from opbridge.waist.op import OpLibrary
 
 _TYPES = re.compile(r"^(OB_KERNEL\(\w+), .*\)$", re.MULTILINE)

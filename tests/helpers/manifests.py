@@ -7,7 +7,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from opbridge.waist.manifest.kernels import DEVICES
+from opbridge.waist.manifest.kernel_origins import DEVICES
 
 # Every type that a sample may give, quotes in a default, and a list of tensors.
 ARGUMENTS = (

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from opbridge.analysis.bench import LARGE, SMALL, Measurement, Run
-from opbridge.analysis.bench.timing import Spread
+from opbridge.analysis.bench.paired_timing import Spread
 
 MACHINE = {"processor": "a processor", "cores": "2"}
 

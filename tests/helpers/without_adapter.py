@@ -12,5 +12,5 @@ _REASON = ToolchainError("no C++ compiler, as the tests have it")
 
 def pytest_configure(config: pytest.Config) -> None:
     native.native_or_reason = lambda: _REASON  # type: ignore[assignment]
-    warning = "opbridge.frameworks.torch.uncompiled.operators.UncompiledWarning"
+    warning = "opbridge.frameworks.torch.uncompiled.library_registration.UncompiledWarning"
     config.addinivalue_line("filterwarnings", f"ignore::{warning}")

@@ -10,23 +10,23 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from opbridge.base.errors import CallError, ManifestError, SchemaError, ToolchainError
-from opbridge.base.openings import read_file
+from opbridge.base.safe_open import read_file
 from opbridge.build.cache import Cache, KeyBuilder
 from opbridge.build.sources import KernelStore
-from opbridge.build.sources.registering import registers
 from opbridge.build.sources.store import source_request
+from opbridge.build.sources.torch_registrations import registers
 from opbridge.build.toolchains import BuiltLibrary, begin
 from opbridge.frameworks import FRAMEWORKS, installed
-from opbridge.frameworks.runtime import LibraryRuntime, Reopen
+from opbridge.frameworks.library_runtime import LibraryRuntime, Reopen
 from opbridge.native.catalog import Catalog, code_stamp
-from opbridge.waist.manifest.kernels import DEVICES, TVM_FFI, TWINS, KernelRef, is_library, is_operator
+from opbridge.waist.manifest.kernel_origins import DEVICES, TVM_FFI, TWINS, KernelRef, is_library, is_operator
 from opbridge.waist.op import Op, OpLibrary
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
     from opbridge.waist.manifest import Manifest, OpSpec
-    from opbridge.waist.rules.model import RuleFields
+    from opbridge.waist.rules.operator_rules import RuleFields
     from opbridge.waist.schema import Schema
 
 Given = tuple[tuple[str, Any], ...]
@@ -157,7 +157,7 @@ def aten(name: str) -> Op:
     if not isinstance(name, str) or not name:
         raise CallError(f"aten() expects the name of an operator such as 'leaky_relu', got {_described(name)}")
     _need_torch("aten", name)
-    from opbridge.frameworks.aten.runtime import open_operator
+    from opbridge.frameworks.aten.aten_runtime import open_operator
 
     return open_operator(name)
 
@@ -205,7 +205,7 @@ def _given(rules: RuleFields) -> Given:
 
 
 def _said_twice(text: str, names: list[str]) -> CallError:
-    from opbridge.waist.rules.model import check_keywords
+    from opbridge.waist.rules.operator_rules import check_keywords
 
     check_keywords(name for name in names if name != "schema")
     return CallError(f"load('{text}'): {', '.join(names)} stands in the manifest, not in the call")
@@ -224,7 +224,7 @@ def _load_manifest(path: Path, allow_outside: bool, device: str, reopen: Reopen 
     try:
         data = read_file(path)
     except OSError:
-        from opbridge.waist.manifest.document import read_bytes
+        from opbridge.waist.manifest.yaml_reader import read_bytes
 
         data = read_bytes(path)  # raises an error that says what is wrong and lists similar names
 
@@ -253,7 +253,7 @@ def _registered(
     """Return the operators of a manifest with sources that register some of them; None if none does."""
     if not any(registers(ref, root) for kernels in catalog.kernels for ref in kernels):
         return None
-    from opbridge.authoring.extensions.registering import with_operators
+    from opbridge.authoring.extensions.registered_operators import with_operators
 
     return tuple(with_operators(op, root, cache, allow_outside) for op in manifest().ops)
 
@@ -285,7 +285,7 @@ def _load_operator(name: str, schema: str | None, rules: Given) -> Op:
         return aten(name)
     _need_torch("load", name)
     if schema is None:
-        from opbridge.frameworks.aten.operators import AtenOperator
+        from opbridge.frameworks.aten.aten_operator import AtenOperator
 
         schema = str(AtenOperator.one(name).schema)
     reopen = (_load_operator, (name, schema, rules))
@@ -329,7 +329,7 @@ def _load_one(
     parsed = _parsed(schema)
     ref = KernelRef.parse(device, kernel)
     if registers(ref, root):
-        from opbridge.authoring.extensions.registering import operator_of
+        from opbridge.authoring.extensions.registered_operators import operator_of
 
         kernel, begun = operator_of(ref, parsed.name, root, cache, begun), None
     spec = OpSpec.create(parsed, kernels={device: kernel}, root=root, **dict(rules))

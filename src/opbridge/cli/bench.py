@@ -7,15 +7,15 @@ import math
 from pathlib import Path
 
 from opbridge.analysis.bench import ROUNDS, Measurement, Problem, Run, bench
-from opbridge.analysis.bench.against import Change, changes, require_comparable
-from opbridge.analysis.bench.saving import check_name, folder_of, save, saved, to_json
+from opbridge.analysis.bench.regressions import Change, changes, require_comparable
+from opbridge.analysis.bench.saved_runs import check_name, folder_of, save, saved, to_json
 from opbridge.analysis.bench.tables import seconds, table
 from opbridge.base.errors import InputError
 from opbridge.base.progress import show
 from opbridge.cli.json_output import add_json_or_file, file_of, hand_over, people_read_stderr
-from opbridge.cli.manifests import add_selection, chosen, load_library
+from opbridge.cli.manifest_arguments import add_selection, chosen, load_library
+from opbridge.cli.output_paths import require_writable
 from opbridge.cli.terminal import bold, green, red
-from opbridge.cli.writing import require_writable
 from opbridge.waist.op import Op, OpLibrary
 
 _THRESHOLD = 0.1

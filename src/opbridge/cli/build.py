@@ -19,12 +19,12 @@ from opbridge.build.sources.store import language_of, source_request, with_files
 from opbridge.build.sources.tvm_ffi_export import with_functions
 from opbridge.build.toolchains import BuildRequest, BuiltLibrary, build_many, toolchain_for
 from opbridge.build.toolchains.nvcc import has_gpu
-from opbridge.cli.fitting import require_fitting
 from opbridge.cli.kernel_files import KernelFile, kernel_files, require_distinct_names
+from opbridge.cli.kernel_signatures import require_fitting
+from opbridge.cli.output_paths import require_writable_folder
 from opbridge.cli.terminal import green
-from opbridge.cli.writing import require_writable_folder
 from opbridge.waist.manifest import DEVICES, Manifest, OpSpec
-from opbridge.waist.manifest.kernels import TWINS
+from opbridge.waist.manifest.kernel_origins import TWINS
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -70,7 +70,7 @@ def run(options: argparse.Namespace) -> int:
     if options.compile_commands:
         return _tell_editors(options.manifest)
     if options.watch:
-        from opbridge.cli.watching import watch
+        from opbridge.cli.watch import watch
 
         return watch(options.manifest, lambda: _build(options))
     _build(options)
@@ -104,7 +104,7 @@ def _build(options: argparse.Namespace) -> dict[str, Path]:
     if options.output:
         _copy(ready, libraries, options.output)
     if options.publish:
-        from opbridge.cli.publishing import publish
+        from opbridge.cli.publish import publish
 
         beside = {path for file in to_build for path in _companions(file)}
         print(publish([*(library.path for library in built), *sorted(beside)], options.publish, cache, key))
@@ -183,7 +183,7 @@ def _companions(file: KernelFile) -> tuple[Path, ...]:
 
 def _tell_editors(file: Path) -> int:
     """Write compile_commands.json; kernels for a device get the headers of its twin, which any compiler can read."""
-    from opbridge.build.toolchains import editors
+    from opbridge.build.toolchains import compile_commands
 
     _check_places(file, None)
     manifest = Manifest.load(file)
@@ -195,7 +195,7 @@ def _tell_editors(file: Path) -> int:
     ]
     if not requests:
         raise InputError(f"{file} names no kernel files", hint="an editor needs nothing to complete ops.yaml")
-    print(editors.write(requests, file.absolute().parent))
+    print(compile_commands.write(requests, file.absolute().parent))
     return 0
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from opbridge.base.errors import InputError
 from opbridge.build.cache import Cache, StoredEntry
-from opbridge.build.toolchains.model import LOG
+from opbridge.build.toolchains.interface import LOG
 from opbridge.cli.json_output import add_json, print_json
 from opbridge.cli.terminal import size
 

@@ -10,9 +10,9 @@ from pathlib import Path
 
 from opbridge.base.errors import InputError
 from opbridge.cli.json_output import add_json_or_file, file_of, hand_over, people_read_stderr
-from opbridge.cli.manifests import add_selection, chosen, load_library
+from opbridge.cli.manifest_arguments import add_selection, chosen, load_library
+from opbridge.cli.output_paths import require_writable
 from opbridge.cli.terminal import bold, green, red, yellow
-from opbridge.cli.writing import require_writable
 from opbridge.verify.check import SANITIZERS, Row, Status, check
 from opbridge.verify.check.reports import to_json, to_junit
 from opbridge.waist.op import Op
@@ -76,9 +76,9 @@ def run(options: argparse.Namespace) -> int:
 def _checked(options: argparse.Namespace) -> list[Row]:
     started = time.perf_counter()
     if options.plot:
-        from opbridge.verify.check import plotting
+        from opbridge.verify.check import gradient_plot
 
-        plotting.require(options.plot)
+        gradient_plot.require(options.plot)
     require_writable(file_of(options.json), options.junit, options.plot)
     operators = chosen(load_library(options.manifest, options.device), options.op)
     table = _Table(operators)
@@ -95,7 +95,7 @@ def _checked(options: argparse.Namespace) -> list[Row]:
     if options.junit:
         options.junit.write_text(to_junit(rows), encoding="utf-8")
     if options.plot:
-        plotting.draw(rows, options.plot)
+        gradient_plot.draw(rows, options.plot)
     print(_summary(rows, time.perf_counter() - started))
     return rows
 

@@ -9,12 +9,12 @@ from pathlib import Path
 
 from opbridge.base.errors import InputError
 from opbridge.build.cache import Cache
+from opbridge.cli.output_paths import require_writable_folder
 from opbridge.cli.terminal import bold, green, red
-from opbridge.cli.writing import require_writable_folder
 from opbridge.codegen.explain import explain_generated, explain_installed
-from opbridge.codegen.generating import Generated, ejected, from_scratch, generate
+from opbridge.codegen.generator import Generated, ejected, from_scratch, generate
 from opbridge.codegen.inputs import Inputs, Wish
-from opbridge.codegen.writing import changes, write
+from opbridge.codegen.output_files import changes, write
 
 _STALE = 1
 

@@ -13,13 +13,13 @@ from opbridge.base.errors import InputError
 from opbridge.build.cache import Cache
 from opbridge.build.cache.filesystem import copy_atomically
 from opbridge.build.cxx.ascend_kernels import read_kernels
-from opbridge.build.sources.ascend.use import ASCEND_C
+from opbridge.build.sources.ascend.source_kind import ASCEND_C
 from opbridge.build.sources.onnxruntime_export import operator_name, request_for
 from opbridge.build.sources.standalone import for_mindspore, kernels_of_source
 from opbridge.build.sources.store import language_of
 from opbridge.build.toolchains import BuildRequest, build, toolchain_for
+from opbridge.cli.output_paths import require_writable_folder
 from opbridge.cli.terminal import bold, size
-from opbridge.cli.writing import require_writable_folder
 from opbridge.waist.manifest import DEVICES, Manifest
 
 

@@ -12,13 +12,13 @@ from opbridge._version import __version__
 from opbridge.base.errors import InputError, ToolchainError
 from opbridge.build.cache import Cache
 from opbridge.cli.json_output import add_json, people_read_stderr, print_json
+from opbridge.cli.output_paths import require_writable, require_writable_folder
 from opbridge.cli.terminal import bold, green, red, size
-from opbridge.cli.writing import require_writable, require_writable_folder
 from opbridge.frameworks import FRAMEWORKS, installed
 
 if TYPE_CHECKING:
     from opbridge.models.conversion.comparison import Comparison, Difference
-    from opbridge.models.conversion.converting import Converted
+    from opbridge.models.conversion.convert_module import Converted
 
 _DIFFERENT = 1
 _ROWS = 12
@@ -72,9 +72,9 @@ def run(options: argparse.Namespace) -> int:
 
 def _convert(options: argparse.Namespace) -> dict[str, Any]:
     """Convert the network, and return the document that `--json` prints."""
-    from opbridge.models.conversion.converting import converted
-    from opbridge.models.scan.probing import TITLES
-    from opbridge.models.scan.running import loaded_model
+    from opbridge.models.conversion.convert_module import converted
+    from opbridge.models.scan.run_target import loaded_model
+    from opbridge.models.scan.trials import TITLES
 
     with Cache().step(f"converting {options.target}"):
         model = loaded_model(options.target)
@@ -103,7 +103,7 @@ def _convert(options: argparse.Namespace) -> dict[str, Any]:
 
 
 def _inputs(options: argparse.Namespace) -> tuple[Any, ...]:
-    from opbridge.models.scan.running import drawn, given
+    from opbridge.models.scan.run_target import drawn, given
 
     if bool(options.input) == bool(options.inputs):
         raise InputError("expected --input SHAPE or --inputs MODULE:NAME", hint="--input 2,3,224,224")
@@ -113,7 +113,7 @@ def _inputs(options: argparse.Namespace) -> tuple[Any, ...]:
 
 
 def _checked(model: Any, made: Converted, args: tuple[Any, ...], options: argparse.Namespace) -> dict[str, Any]:
-    from opbridge.models.conversion.checking import check
+    from opbridge.models.conversion.check_conversion import check
 
     with Cache().step(f"comparing {options.output.name} with PyTorch's"):
         found = check(model, options.output, args, {})
@@ -135,7 +135,7 @@ def _checked(model: Any, made: Converted, args: tuple[Any, ...], options: argpar
 
 
 def _first_difference(made: Converted, folder: Path, args: tuple[Any, ...]) -> Difference | None:
-    from opbridge.models.conversion.locating import first_difference
+    from opbridge.models.conversion.first_difference import first_difference
 
     first = first_difference(made, folder.resolve(), args, {})
     print(f"first: {first}" if first else "each operator agrees by itself in inference, given PyTorch's numbers")
@@ -144,7 +144,7 @@ def _first_difference(made: Converted, folder: Path, args: tuple[Any, ...]) -> D
 
 def _write_page(file: Path, made: Converted, found: list[Comparison], first: Difference | None) -> None:
     from opbridge.analysis.report.conversions import ShownConversion, conversion_page
-    from opbridge.models.scan.probing import TITLES
+    from opbridge.models.scan.trials import TITLES
 
     now = datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds")
     name, framework = made.package.exported.name, TITLES[made.to]

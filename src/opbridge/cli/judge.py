@@ -89,9 +89,9 @@ def run(options: argparse.Namespace) -> int:
     if options.cost:
         chip_named(options.cost)  # fail before building anything
     if options.reference.is_dir():
-        from opbridge.cli import judging_many
+        from opbridge.cli import judge_folder
 
-        return judging_many.run(options)
+        return judge_folder.run(options)
     if options.page or options.ray:
         raise InputError(
             "--page and --ray are of a folder of answers", hint="as in: opbridge judge DIR --page verdicts.html"

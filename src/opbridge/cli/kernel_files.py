@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from opbridge.base.errors import InputError
-from opbridge.build.sources.ascend.use import ASCEND_C, AscendUses, Use
-from opbridge.build.sources.registering import registers
+from opbridge.build.sources.ascend.source_kind import ASCEND_C, AscendUses, Use
 from opbridge.build.sources.store import source_request
+from opbridge.build.sources.torch_registrations import registers
 from opbridge.build.toolchains import BuildRequest
 from opbridge.waist.manifest import Manifest, OpSpec
-from opbridge.waist.manifest.kernels import KernelRef, is_library
+from opbridge.waist.manifest.kernel_origins import KernelRef, is_library
 
 
 @dataclass(frozen=True)

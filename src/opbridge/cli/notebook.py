@@ -40,7 +40,7 @@ def load_ipython_extension(shell: Any) -> None:
     shown = shell.display_formatter.formatters["text/html"]
     shown.for_type(Op, of_operator)
     shown.for_type_by_name("opbridge.analysis.judge.model", "Judgement", of_judgement)
-    shown.for_type_by_name("opbridge.analysis.profile.model", "Profile", of_profile)
+    shown.for_type_by_name("opbridge.analysis.profile.profile_contents", "Profile", of_profile)
 
 
 def operator(line: str, cell: str) -> Op:

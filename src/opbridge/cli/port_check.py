@@ -56,7 +56,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Compare each pair of kernels on the same inputs, and print the results; return 1 if any differ."""
     from opbridge.analysis.port import Settings, compare, pairs_of
-    from opbridge.analysis.port.pairing import Said
+    from opbridge.analysis.port.kernel_pairs import Said
 
     started = time.perf_counter()
     launch = dict(_split(text) for text in options.launch)

@@ -12,10 +12,10 @@ import opbridge
 from opbridge.authoring.loading import MANIFEST_SUFFIXES
 from opbridge.base.errors import BuildError, InputError
 from opbridge.cli.json_output import add_json, print_json
-from opbridge.cli.manifests import chosen, load_library, manifest_and_operator
+from opbridge.cli.manifest_arguments import chosen, load_library, manifest_and_operator
+from opbridge.cli.output_paths import require_writable
 from opbridge.cli.profile_timeline import of_timeline
 from opbridge.cli.terminal import bold
-from opbridge.cli.writing import require_writable
 
 if TYPE_CHECKING:
     from opbridge.analysis.profile import KernelCost, LineCost, Profile
@@ -69,7 +69,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _draw(found: Profile, file: Path) -> None:
-    from opbridge.analysis.report.touches import page
+    from opbridge.analysis.report.thread_accesses import page
 
     if not found.kernels:
         raise InputError("--trace-memory draws what threads of CUDA touch, and no kernel of CUDA ran")
@@ -78,7 +78,7 @@ def _draw(found: Profile, file: Path) -> None:
 
 def _profiled(options: argparse.Namespace) -> Profile:
     from opbridge.analysis.profile import profile_command
-    from opbridge.analysis.profile.programs import require_program
+    from opbridge.analysis.profile.unprofiled_programs import require_program
 
     path, name = manifest_and_operator(options.what)
     if path.suffix in MANIFEST_SUFFIXES:
@@ -105,7 +105,7 @@ def _compile(source: str, program: str) -> None:
 
 def _of_manifest(manifest: Path, name: str, chip: str | None) -> Profile:
     from opbridge.analysis.profile import Profile
-    from opbridge.analysis.profile.operators import profile_operator
+    from opbridge.analysis.profile.manifest_operator import profile_operator
 
     found = [profile_operator(op, chip) for op in chosen(_library(manifest, chip), [name] if name else None)]
     kernels = tuple(kernel for one in found for kernel in one.kernels)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from opbridge.cli.terminal import bold
 
 if TYPE_CHECKING:
-    from opbridge.analysis.profile.ascend.model import CoreTimeline, KernelTimeline, StepLine
+    from opbridge.analysis.profile.ascend.timeline import CoreTimeline, KernelTimeline, StepLine
 
 _LINES = 12
 

@@ -10,15 +10,15 @@ from typing import Any
 
 from opbridge._version import __version__
 from opbridge.analysis.bench import Run, bench
-from opbridge.analysis.bench.saving import folder_of, history, read_run
+from opbridge.analysis.bench.saved_runs import folder_of, history, read_run
 from opbridge.analysis.report import Contents, operators_of, page
-from opbridge.analysis.report.dispatch import walks
+from opbridge.analysis.report.dispatch_keys import walks
 from opbridge.base.errors import InputError
-from opbridge.base.openings import read_json
+from opbridge.base.safe_open import read_json
 from opbridge.build.cache import Cache
-from opbridge.cli.manifests import add_selection, chosen, load_library
+from opbridge.cli.manifest_arguments import add_selection, chosen, load_library
+from opbridge.cli.output_paths import require_writable
 from opbridge.cli.terminal import size
-from opbridge.cli.writing import require_writable
 from opbridge.frameworks import FRAMEWORKS
 from opbridge.verify.check import Row, check
 from opbridge.waist.op import Op

@@ -6,9 +6,9 @@ import argparse
 import os
 import sys
 
-from opbridge.authoring.compat.taking_over import environment
+from opbridge.authoring.compat.replaced_cpp_extension import environment
 from opbridge.base.errors import InputError
-from opbridge.cli.becoming import become
+from opbridge.cli.replace_process import become
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Any
 
 from opbridge.base.errors import InputError, ToolchainError
 from opbridge.cli.json_output import add_json, people_read_stderr, print_json
+from opbridge.cli.output_paths import require_writable_folder
 from opbridge.cli.terminal import bold, green, red
-from opbridge.cli.writing import require_writable_folder
 from opbridge.frameworks import FRAMEWORKS, installed
-from opbridge.models.scan.model import ScannedOperator, State, Verdict
+from opbridge.models.scan.verdicts import ScannedOperator, State, Verdict
 
 if TYPE_CHECKING:
-    from opbridge.models.scan.probing import Answers
+    from opbridge.models.scan.trials import Answers
 
 Colour = Callable[[str], str]
 
@@ -87,7 +87,7 @@ def _scanned(options: argparse.Namespace) -> tuple[Sequence[ScannedOperator], An
             _print_operators(operators)
             print(f"\nTo see which of them MindSpore has: {FRAMEWORKS['mindspore'].install}, and scan again.")
             return operators, None
-        from opbridge.models.scan.probing import probe
+        from opbridge.models.scan.trials import probe
 
         try:
             found = probe(operators)
@@ -118,8 +118,8 @@ def _document(operators: Sequence[ScannedOperator], found: Answers | None) -> li
 
 
 def _recorded(options: argparse.Namespace, folder: Path) -> list[ScannedOperator]:
-    from opbridge.models.scan.recording import Recorder
-    from opbridge.models.scan.running import Input, run_model, run_script
+    from opbridge.models.scan.operator_recorder import Recorder
+    from opbridge.models.scan.run_target import Input, run_model, run_script
 
     recorder = Recorder(folder)
     if options.target.endswith(".py"):
@@ -177,7 +177,7 @@ def _shortened(text: str) -> str:
 def _write(
     lacking: Sequence[tuple[ScannedOperator, Verdict]], namespace: str, folder: Path, target: str, found: Answers
 ) -> None:
-    from opbridge.models.scan.writing import functions, package, write
+    from opbridge.models.scan.written_package import functions, package, write
 
     made, refused = functions(lacking, namespace)
     for operator in refused:

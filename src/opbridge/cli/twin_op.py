@@ -41,7 +41,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Build the project's operators and print what each contains; return 3 if some cannot be built."""
     from opbridge.base.errors import OpbridgeError
-    from opbridge.cli.writing import require_writable_folder
+    from opbridge.cli.output_paths import require_writable_folder
     from opbridge.twins.ascend.projects import Operator, read_project
 
     require_writable_folder(options.output)
@@ -66,7 +66,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _write(project: Project, operators: list[Operator], folder: Path, namespace: str) -> None:
-    from opbridge.twins.ascend.projects.writing import write
+    from opbridge.twins.ascend.projects.exported_project import write
 
     for name in write(project, operators, folder, namespace):
         print(f"wrote {folder / name}", flush=True)

@@ -6,11 +6,11 @@ import argparse
 import time
 from pathlib import Path
 
-from opbridge.authoring.wheel.hub_making import make_kernel
-from opbridge.authoring.wheel.making import Order, make_wheel
+from opbridge.authoring.wheel.build_hub_kernel import make_kernel
+from opbridge.authoring.wheel.build_wheel import Order, make_wheel
 from opbridge.build.cache import Cache
+from opbridge.cli.output_paths import require_writable_folder
 from opbridge.cli.terminal import bold, green, size
-from opbridge.cli.writing import require_writable_folder
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from opbridge.base.errors import InputError, did_you_mean
-from opbridge.codegen.model import COMPOSITE_KEYS, Backend, BackendOperator
+from opbridge.codegen.backend import COMPOSITE_KEYS, Backend, BackendOperator
 
 _GRADIENTS, _ALIASES = "Autograd", "ADInplaceOrView"
 

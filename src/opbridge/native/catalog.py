@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, overload
 
-from opbridge.waist.manifest.kernels import KernelRef
+from opbridge.waist.manifest.kernel_origins import KernelRef
 
 if TYPE_CHECKING:
     from opbridge.waist.manifest import OpSpec

@@ -8,9 +8,9 @@ import pytest
 from tests.helpers.confinement import needs_confinement
 
 from opbridge.analysis.judge.costing import costs
-from opbridge.analysis.profile.pytorch.timing import START
+from opbridge.analysis.profile.pytorch.operator_times import START
 from opbridge.base.errors import InputError, KernelError
-from opbridge.verify.check import confining
+from opbridge.verify.check import process_limits
 
 TASK = """
 import torch
@@ -95,7 +95,7 @@ def test_what_a_library_computes_is_not_left_out_in_silence(tmp_path: Path) -> N
 
 def test_memory_is_counted_where_it_is_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     # A limit of 1 GiB: a test must not fill half of the machine.
-    monkeypatch.setattr(confining, "_most_memory", lambda: 1 << 30)
+    monkeypatch.setattr(process_limits, "_most_memory", lambda: 1 << 30)
     task, answer = task_and_answer(tmp_path)
     fills = "import time; held = b'x' * (3 << 29); time.sleep(600)\n"
     answer.write_text(ANSWER.partition("return")[0] + fills)

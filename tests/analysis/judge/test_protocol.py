@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from opbridge.analysis.judge.protocol import Protocol
-from opbridge.verify.check.said import Lines, NonsenseError
+from opbridge.verify.check.child_messages import Lines, NonsenseError
 
 ERROR = {"kind": "ValueError", "message": "no", "place": "", "build": False, "tools": False}
 BEGUN: list[dict[str, Any]] = [{"ready": True}, {"begun": "building"}, {"built": True}]

@@ -16,7 +16,7 @@ from opbridge.analysis.judge.runs import Run
 from opbridge.analysis.judge.shapes import LOOSE, ODD, PUBLISHED, SHRUNK, Plan
 from opbridge.analysis.judge.values import Array, save
 from opbridge.analysis.judge.weighing import decide
-from opbridge.verify.check.confining import TOO_MUCH_MEMORY
+from opbridge.verify.check.process_limits import TOO_MUCH_MEMORY
 
 OPERATORS = ("relu", "mul")
 FOUND = """CUDA error: an illegal memory access was encountered

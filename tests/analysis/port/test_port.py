@@ -10,7 +10,7 @@ import pytest
 
 from opbridge import cli
 from opbridge.analysis.port import Outcome, Settings, Status, compare, pairs_of
-from opbridge.analysis.port.pairing import Said
+from opbridge.analysis.port.kernel_pairs import Said
 from opbridge.base.errors import InputError
 
 KERNELS = Path(__file__).parent / "kernels"

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from opbridge.analysis.port.comparing import difference
+from opbridge.analysis.port.differences import difference
 from opbridge.analysis.port.shapes import input_form, output_shapes, sizes
 from opbridge.analysis.port.signatures import guess
 from opbridge.base.errors import InputError

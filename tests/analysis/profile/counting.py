@@ -9,7 +9,7 @@ from pathlib import Path
 from forked_python import PYTHON
 
 from opbridge.build.toolchains import BuildRequest, build
-from opbridge.build.toolchains.model import PROFILE
+from opbridge.build.toolchains.interface import PROFILE
 from opbridge.twins.cuda.toolchain import CHECKS
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from opbridge.analysis.profile.advice import advice
-from opbridge.analysis.profile.model import LineCost
+from opbridge.analysis.profile.profile_contents import LineCost
 
 GOOD = LineCost("load", "global", 1, 32, 128, 4, 4, 0, 4, 4, 0, 1, 4, 32, 4, "sum.cu:3", "x")
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from tests.analysis.profile.counting import counted_run
 
-from opbridge.analysis.profile.counted import Counted, read
-from opbridge.analysis.profile.profiling import ALONE
+from opbridge.analysis.profile.counter_files import Counted, read
+from opbridge.analysis.profile.profiled_process import ALONE
 
 SOURCE = """
 __global__ void mark(const float* never_written, float* marks) {

@@ -8,8 +8,8 @@ import pytest
 
 from opbridge.analysis.profile.bounds import bounds_of
 from opbridge.analysis.profile.chips import chip_named
-from opbridge.analysis.profile.model import KernelCost, LineCost
-from opbridge.analysis.profile.tally import Kind
+from opbridge.analysis.profile.counts import Kind
+from opbridge.analysis.profile.profile_contents import KernelCost, LineCost
 
 CHIP = chip_named("a100")
 BLOCKS = 108 * 8

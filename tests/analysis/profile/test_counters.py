@@ -9,9 +9,9 @@ import pytest
 from tests.analysis.profile.counting import counted_run
 
 from opbridge.analysis.profile import Profile, chip_named
-from opbridge.analysis.profile.analysing import analysed
-from opbridge.analysis.profile.counted import read
-from opbridge.analysis.profile.model import KernelCost
+from opbridge.analysis.profile.counter_files import read
+from opbridge.analysis.profile.kernel_costs import analysed
+from opbridge.analysis.profile.profile_contents import KernelCost
 
 SOURCE = Path(__file__).parent / "kernels.cu"
 _KERNEL = re.compile(r"KERNEL\((\w+)\)")

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from tests.analysis.profile.counting import counted_run
 
-from opbridge.analysis.profile.analysing import analysed
 from opbridge.analysis.profile.chips import chip_named
-from opbridge.analysis.profile.counted import read
+from opbridge.analysis.profile.counter_files import read
+from opbridge.analysis.profile.kernel_costs import analysed
 
 SOURCE = """
 __global__ void remainders(const int* x, int* out, int by) {

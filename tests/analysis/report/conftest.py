@@ -11,7 +11,7 @@ from runs import measured, run_of
 
 from opbridge.analysis.bench import LARGE, Problem
 from opbridge.analysis.report import Contents, ReportedKernel, ReportedOperator, page
-from opbridge.analysis.report.dispatch import levels
+from opbridge.analysis.report.dispatch_keys import levels
 from opbridge.verify.check import Curve, Row, Status
 
 SOURCE = '// </script><script>document.title = "taken"</script> <b onclick="1">&amp;</b>\nint x = 1 < 2;\n'

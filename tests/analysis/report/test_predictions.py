@@ -8,7 +8,7 @@ from runs import measured
 
 from opbridge.analysis.bench.tables import PREDICTED
 from opbridge.analysis.report.markup import joined
-from opbridge.analysis.report.operators import times
+from opbridge.analysis.report.operator_section import times
 
 MEASURED = measured(4e-3)
 FORESEEN = replace(MEASURED, chip="h100", predicted=2.5e-6)

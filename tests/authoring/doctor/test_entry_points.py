@@ -12,7 +12,7 @@ import pytest
 import opbridge as ob
 from opbridge._core import load_kernel
 from opbridge.authoring.doctor import EntryPoint, examine
-from opbridge.build.toolchains.model import INCLUDE
+from opbridge.build.toolchains.interface import INCLUDE
 from opbridge.waist.schema import Schema
 
 KERNELS = Path(__file__).parents[2] / "kernels"

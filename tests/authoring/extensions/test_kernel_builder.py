@@ -11,10 +11,10 @@ import torch
 from subprocesses import succeed
 
 import opbridge as ob
-from opbridge.authoring.extensions.kernel_builder.building import Extra, device_for, request
+from opbridge.authoring.extensions.kernel_builder.backend_build import Extra, device_for, request
 from opbridge.authoring.extensions.kernel_builder.project import load
-from opbridge.authoring.wheel.hub_making import make_kernel
-from opbridge.authoring.wheel.making import Order
+from opbridge.authoring.wheel.build_hub_kernel import make_kernel
+from opbridge.authoring.wheel.build_wheel import Order
 from opbridge.base.errors import CallError, InputError, UnsupportedError
 from opbridge.build.cache import Cache
 

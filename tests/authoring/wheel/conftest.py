@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from opbridge.authoring.wheel.making import Made, Order, make_wheel
+from opbridge.authoring.wheel.build_wheel import Made, Order, make_wheel
 from opbridge.build.cache import Cache
 
 ROOT = Path(__file__).parents[3]

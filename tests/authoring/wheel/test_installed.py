@@ -12,7 +12,7 @@ from subprocesses import python
 from opbridge.authoring.wheel.variants import processor_features, suitable
 
 pytestmark = pytest.mark.matrix(
-    "builds a whole wheel of opbridge; test_making and test_archive cover wheels of kernels"
+    "builds a whole wheel of opbridge; test_build_wheel and test_archive cover wheels of kernels"
 )
 
 Stranger = Callable[..., subprocess.CompletedProcess[str]]

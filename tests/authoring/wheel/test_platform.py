@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from opbridge.authoring.wheel.making import Made
+from opbridge.authoring.wheel.build_wheel import Made
 from opbridge.authoring.wheel.platform import Needs, platform_tag
 from opbridge.base.errors import KernelError
 

@@ -18,7 +18,7 @@ from subprocesses import succeed
 import opbridge as ob
 from opbridge.base.errors import CallError, KernelError, ManifestError, ToolchainError
 from opbridge.build.sources import tvm_ffi
-from opbridge.build.toolchains.model import INCLUDE
+from opbridge.build.toolchains.interface import INCLUDE
 from opbridge.waist.op import Op
 
 KERNELS = Path(__file__).with_name("tvm_ffi_kernels.cpp")

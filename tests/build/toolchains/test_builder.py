@@ -204,7 +204,7 @@ class TestRebuild:
         cpuinfo = project / "cpuinfo"
         cpuinfo.write_text("processor : 0\nflags : sse2 avx9000\n\nprocessor : 1\n")
         # Another processor, which no test can plug in.
-        monkeypatch.setattr("opbridge.build.toolchains.identity.CPUINFO", cpuinfo)
+        monkeypatch.setattr("opbridge.build.toolchains.machine_identity.CPUINFO", cpuinfo)
         assert not build(request, cache).cached
         assert build(portable, cache).cached
 

@@ -13,7 +13,7 @@ from tests.helpers.compilers import needs_clang
 from opbridge._core import load_kernel
 from opbridge.base.errors import BuildError, ToolchainError
 from opbridge.build.cache import Cache
-from opbridge.build.toolchains import BuildRequest, Toolchain, build, host, identity
+from opbridge.build.toolchains import BuildRequest, Toolchain, build, host, machine_identity
 
 MakeRequest = Callable[..., BuildRequest]
 
@@ -109,8 +109,10 @@ class TestFlags:
         ours = host.identity(request, cache)
         monkeypatch.setenv("OPBRIDGE_MARCH", "some-cpu")
         assert any(flag.endswith("=some-cpu") for flag in self.argv(request))
-        assert identity.processor() in ours
-        assert identity.processor() not in host.identity(request, cache), "what it makes is the same on every machine"
+        assert machine_identity.processor() in ours
+        assert machine_identity.processor() not in host.identity(request, cache), (
+            "what it makes is the same on every machine"
+        )
 
     def test_an_environment_made_for_packaging_slows_nothing_down(
         self, request_for: MakeRequest, monkeypatch: pytest.MonkeyPatch

@@ -11,7 +11,7 @@ from opbridge._core import load_kernel
 from opbridge.base.errors import BuildError, ToolchainError
 from opbridge.build.cache import Cache
 from opbridge.build.toolchains import BuildRequest, Toolchain, build, nvcc
-from opbridge.build.toolchains.model import InstalledLibrary
+from opbridge.build.toolchains.interface import InstalledLibrary
 
 MakeRequest = Callable[..., BuildRequest]
 

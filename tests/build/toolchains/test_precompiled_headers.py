@@ -14,7 +14,7 @@ import pytest
 from opbridge.base.errors import BuildError
 from opbridge.build.cache import Cache
 from opbridge.build.toolchains import BuildRequest, build, precompile
-from opbridge.build.toolchains.model import InstalledLibrary, SlimHeaders
+from opbridge.build.toolchains.interface import InstalledLibrary, SlimHeaders
 
 MakeRequest = Callable[..., BuildRequest]
 

@@ -18,9 +18,9 @@ import pytest
 from tests.codegen.whole.building import failures
 from tests.codegen.whole.stand_ins import with_stand_ins
 
-from opbridge.codegen.generating import sources
+from opbridge.codegen.backend import Backend
+from opbridge.codegen.generator import sources
 from opbridge.codegen.inputs import Inputs, Wish
-from opbridge.codegen.model import Backend
 
 HERE = Path(__file__).parent
 SAMPLE = tuple(HERE.parent / "data" / name for name in ("op_plugin.yaml", "backend.yaml", "deprecated.yaml"))

@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from opbridge.codegen.cpp import Signature, quoted
-from opbridge.codegen.model import Backend, BackendKernel, BackendOperator
+from opbridge.codegen.backend import Backend, BackendKernel, BackendOperator
+from opbridge.codegen.unboxed_types import Signature, quoted
 
 HEADER = Path(__file__).with_name("stand_ins.h")
 

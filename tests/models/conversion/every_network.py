@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from tests.models.conversion.networks import NETWORKS, made
 
-from opbridge.models.conversion.checking import check
-from opbridge.models.conversion.converting import converted
+from opbridge.models.conversion.check_conversion import check
+from opbridge.models.conversion.convert_module import converted
 
 
 @pytest.mark.parametrize(("to", "prefer"), [("mindspore", "aten"), ("jax", "aten"), ("jax", "native")])

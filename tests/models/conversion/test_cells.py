@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 import torch
 
-from opbridge.models.conversion.checking import check
-from opbridge.models.conversion.converting import converted, imported
+from opbridge.models.conversion.check_conversion import check
+from opbridge.models.conversion.convert_module import converted, imported
 
 
 class Named(torch.nn.Module):

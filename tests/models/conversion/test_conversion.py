@@ -23,9 +23,9 @@ from opbridge.base.errors import InputError, UnsupportedError
 from opbridge.cli import main
 from opbridge.models.conversion import weights
 from opbridge.models.conversion.cells import load
-from opbridge.models.conversion.checking import check
-from opbridge.models.conversion.converting import Converted, converted, imported
-from opbridge.models.conversion.locating import first_difference
+from opbridge.models.conversion.check_conversion import check
+from opbridge.models.conversion.convert_module import Converted, converted, imported
+from opbridge.models.conversion.first_difference import first_difference
 
 NETWORK = """
 import torch

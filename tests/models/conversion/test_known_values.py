@@ -9,8 +9,8 @@ import pytest
 import torch
 
 from opbridge.base.errors import UnsupportedError
-from opbridge.models.conversion.checking import check
-from opbridge.models.conversion.converting import converted
+from opbridge.models.conversion.check_conversion import check
+from opbridge.models.conversion.convert_module import converted
 
 
 class OwnMask(torch.nn.Module):

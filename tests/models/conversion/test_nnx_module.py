@@ -12,7 +12,7 @@ import pytest
 import torch
 
 from opbridge.base.errors import CallError
-from opbridge.models.conversion.converting import converted, imported
+from opbridge.models.conversion.convert_module import converted, imported
 
 nnx = pytest.importorskip("flax.nnx", reason="flax is not installed; `make networks` brings it")
 

@@ -10,8 +10,8 @@ import torch
 
 import opbridge as ob
 from opbridge.base.errors import UnsupportedError
-from opbridge.models.conversion.checking import check
-from opbridge.models.conversion.converting import converted
+from opbridge.models.conversion.check_conversion import check
+from opbridge.models.conversion.convert_module import converted
 
 
 class Rescales(torch.nn.Module):

@@ -17,8 +17,8 @@ from torch._higher_order_ops.scan import scan
 
 import opbridge as ob
 from opbridge.base.errors import CallError, UnsupportedError
-from opbridge.models.conversion.checking import check
-from opbridge.models.conversion.converting import converted
+from opbridge.models.conversion.check_conversion import check
+from opbridge.models.conversion.convert_module import converted
 
 pytestmark = pytest.mark.filterwarnings("ignore:The .grad attribute of a Tensor that is not a leaf")
 """What PyTorch says while it compiles its own control flow."""

@@ -10,11 +10,11 @@ import pytest
 import torch
 
 from opbridge.models.scan import forms
+from opbridge.models.scan.mindspore_names import FORMS
 from opbridge.models.scan.mindspore_values import leaf
-from opbridge.models.scan.model import Verdict
-from opbridge.models.scan.names import FORMS
-from opbridge.models.scan.probe import mapped
-from opbridge.models.scan.probing import OperatorProbe, work_off
+from opbridge.models.scan.trial_process import mapped
+from opbridge.models.scan.trials import OperatorProbe, work_off
+from opbridge.models.scan.verdicts import Verdict
 
 
 def drawn(*sizes: int) -> torch.Tensor:

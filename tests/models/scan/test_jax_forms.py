@@ -10,9 +10,9 @@ import pytest
 import torch
 
 from opbridge.models.scan import jax_values
-from opbridge.models.scan.model import Verdict
-from opbridge.models.scan.probe import Trial
-from opbridge.models.scan.probing import OperatorProbe, work_off
+from opbridge.models.scan.trial_process import Trial
+from opbridge.models.scan.trials import OperatorProbe, work_off
+from opbridge.models.scan.verdicts import Verdict
 
 
 def drawn(*sizes: int) -> torch.Tensor:

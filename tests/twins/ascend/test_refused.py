@@ -7,7 +7,7 @@ import pytest
 from opbridge.base.errors import BuildError
 from opbridge.build.cache import Cache
 from opbridge.build.toolchains import BuildRequest, build
-from opbridge.build.toolchains.model import LOG
+from opbridge.build.toolchains.interface import LOG
 
 CASES = {
     "PipeBarrier<PIPE_S>();": "PipeBarrier<PIPE_S>() is a hardware error",

@@ -8,10 +8,10 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
-from opbridge.build.toolchains.model import INCLUDE as OPBRIDGE_INCLUDE
+from opbridge.build.toolchains.interface import INCLUDE as OPBRIDGE_INCLUDE
 from opbridge.twins.cuda import INCLUDE
+from opbridge.twins.cuda.missing_headers import HEADERS
 from opbridge.twins.cuda.nvcc.toolkit import NAMES_OF_LIBRARIES
-from opbridge.twins.cuda.refused import HEADERS
 from opbridge.twins.cuda.rewriting.assembly import INSTRUCTIONS
 
 DOCS = Path(__file__).parents[3] / "docs"

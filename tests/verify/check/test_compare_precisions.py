@@ -13,8 +13,8 @@ import opbridge as ob
 from opbridge.verify.check import Row, Status, check
 from opbridge.verify.check.checks import row
 from opbridge.verify.check.drivers import driver
-from opbridge.verify.check.model import Settings
 from opbridge.verify.check.operator_under_test import OperatorUnderTest
+from opbridge.verify.check.results import Settings
 from opbridge.waist.op import OpLibrary
 
 

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from opbridge.base.errors import InputError
-from opbridge.verify.check.model import Reference
 from opbridge.verify.check.references import reference_of
+from opbridge.verify.check.results import Reference
 
 
 def at_the_top(x: object) -> object:

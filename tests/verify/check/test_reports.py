@@ -6,8 +6,8 @@ import json
 import math
 from xml.etree import ElementTree
 
-from opbridge.verify.check.model import Curve, Row, Status
 from opbridge.verify.check.reports import to_json, to_junit
+from opbridge.verify.check.results import Curve, Row, Status
 
 CURVE = Curve("float64", (1e-1, 1e-2), (math.inf, 1e-4))
 ROWS = [

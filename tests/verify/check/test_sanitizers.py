@@ -8,7 +8,7 @@ import pytest
 
 import opbridge as ob
 from opbridge.verify.check import check
-from opbridge.verify.check.model import Status
+from opbridge.verify.check.results import Status
 from opbridge.verify.check.sanitizers import reports
 
 KERNEL = """\

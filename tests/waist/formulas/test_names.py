@@ -7,7 +7,7 @@ import subprocess
 
 import opbridge
 from opbridge.build.toolchains.host import find
-from opbridge.waist.formulas.printing import MACROS, own_name
+from opbridge.waist.formulas.printer import MACROS, own_name
 
 HEADERS = "#include <opbridge/grid.h>\n#include <opbridge/kernel.h>\n#include <cmath>\n"
 

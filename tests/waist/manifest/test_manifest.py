@@ -18,9 +18,9 @@ from subprocesses import succeed
 import opbridge
 from opbridge.base.errors import OpbridgeError
 from opbridge.waist.manifest import KernelRef, Manifest, ManifestErrors, OpSpec, Sample, TensorSample, json_schema
+from opbridge.waist.manifest.field_kinds import ByForm, Kind, ListOf, Record, Table, Text
 from opbridge.waist.manifest.fields import OPERATOR
-from opbridge.waist.manifest.kinds import ByForm, Kind, ListOf, Record, Table, Text
-from opbridge.waist.manifest.printing import to_yaml
+from opbridge.waist.manifest.yaml_printer import to_yaml
 
 EXAMPLE = """\
 namespace: mylib

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from opbridge.base.errors import RuleError
 from opbridge.waist.rules import ARRAY_FUNCTIONS, DTYPES, Formula, Rules, evaluate, formula_environment
-from opbridge.waist.rules.kinds import Kind
+from opbridge.waist.rules.value_kinds import Kind
 from opbridge.waist.schema import Schema
 
 Array = NDArray[Any]

@@ -9,7 +9,7 @@ import pytest
 
 from opbridge.base.errors import Location, RuleError
 from opbridge.waist.rules import Like, ShapeDtype, evaluate_out, evaluate_size, parse_expression, parse_out
-from opbridge.waist.rules.kinds import Place
+from opbridge.waist.rules.value_kinds import Place
 from opbridge.waist.schema import Schema
 
 MATMUL = Schema.parse("mylib::matmul(Tensor x, Tensor y, *, ScalarType? dtype=None) -> Tensor")

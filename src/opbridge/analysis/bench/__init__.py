@@ -12,8 +12,17 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from opbridge._version import __version__
-from opbridge.analysis.bench.model import LARGE, ROUNDS, SMALL, Measurement, OperatorTimings, Problem, Run, Settings
-from opbridge.analysis.bench.timing import Spread
+from opbridge.analysis.bench.measurement import (
+    LARGE,
+    ROUNDS,
+    SMALL,
+    Measurement,
+    OperatorTimings,
+    Problem,
+    Run,
+    Settings,
+)
+from opbridge.analysis.bench.paired_timing import Spread
 from opbridge.base.errors import InputError
 from opbridge.frameworks import FRAMEWORKS
 
@@ -54,11 +63,11 @@ def bench(
     Raises:
         InputError: `rounds`, a reference or `chip` is invalid.
     """
+    from opbridge.analysis.bench.processes import run
     from opbridge.analysis.bench.references import assigned
-    from opbridge.analysis.bench.running import run
     from opbridge.analysis.profile.chips import chip_named
     from opbridge.verify.check import chosen_frameworks
-    from opbridge.verify.check import model as check_model
+    from opbridge.verify.check import results as check_model
     from opbridge.waist.op import Op
 
     operators = [op] if isinstance(op, Op) else list(op)

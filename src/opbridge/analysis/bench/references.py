@@ -6,16 +6,16 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from opbridge.analysis.bench.model import OperatorTimings
+from opbridge.analysis.bench.measurement import OperatorTimings
 from opbridge.base.errors import InputError, did_you_mean
 from opbridge.frameworks import FRAMEWORKS
 from opbridge.verify.check.drivers import Driver, NotHere, driver, listed, packed
-from opbridge.verify.check.kernels import in_numpy
-from opbridge.verify.check.model import Reference
+from opbridge.verify.check.kernel_declarations import in_numpy
 from opbridge.verify.check.operator_under_test import OperatorUnderTest
 from opbridge.verify.check.references import function_at, reference_of
+from opbridge.verify.check.results import Reference
 from opbridge.waist.manifest import DEVICES
-from opbridge.waist.manifest.kernels import TWINS
+from opbridge.waist.manifest.kernel_origins import TWINS
 
 _FORMS = "expected an operator of the manifest, aten::name, a device, module:function or file.py:function"
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from opbridge.analysis.bench.model import Measurement, Run
-from opbridge.analysis.bench.timing import Spread
+from opbridge.analysis.bench.measurement import Measurement, Run
+from opbridge.analysis.bench.paired_timing import Spread
 
 
 def seconds(value: float) -> str:

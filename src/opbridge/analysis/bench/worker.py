@@ -6,16 +6,16 @@ import warnings
 from contextlib import suppress
 from dataclasses import asdict, replace
 
-from opbridge.analysis.bench.model import OperatorTimings
-from opbridge.verify.check.child import Say, serve, told_more
+from opbridge.analysis.bench.measurement import OperatorTimings
+from opbridge.verify.check.child_process import Say, serve, told_more
 
 
 def _work(jobs: list[OperatorTimings], say: Say) -> None:
-    from opbridge.analysis.bench.measuring import Measured, measurements
+    from opbridge.analysis.bench.measure_operator import Measured, measurements
     from opbridge.base.errors import BuildError, InputError, NoSuchOperatorError, OpbridgeError, ToolchainError
     from opbridge.verify.check.drivers import driver
-    from opbridge.verify.check.model import Settings
     from opbridge.verify.check.outcomes import Failure, Skip
+    from opbridge.verify.check.results import Settings
 
     warnings.simplefilter("ignore")  # frameworks warn about code that users of a benchmark did not write
     turn = told_more()

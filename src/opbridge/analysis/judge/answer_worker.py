@@ -19,8 +19,8 @@ from opbridge.analysis.judge.confining import enter
 from opbridge.analysis.judge.jobs import MUTED, AnswerJob, Trial, telling
 from opbridge.base.errors import CacheError, ToolchainError, UnsupportedError
 from opbridge.build import cache, toolchains
-from opbridge.verify.check.child import Say, serve, told_more
-from opbridge.verify.check.confining import take_more_than_is_used
+from opbridge.verify.check.child_process import Say, serve, told_more
+from opbridge.verify.check.process_limits import take_more_than_is_used
 
 _BLOCKS = 8
 """The number of blocks to simulate if a launch is too large: the first, the last, and some others."""
@@ -115,7 +115,7 @@ def _call_vast(job: AnswerJob, answer_of: Any, trial: Trial) -> None:
 
     from opbridge.analysis.judge.tensors import to_tensors, to_values
     from opbridge.analysis.judge.values import load, save
-    from opbridge.analysis.profile.pytorch.hollow import Hollow
+    from opbridge.analysis.profile.pytorch.operator_recorder import Hollow
     from opbridge.analysis.profile.pytorch.recurrent import Recurrent
 
     with torch.no_grad(), Hollow() as watched, Recurrent(watched.calls.append):

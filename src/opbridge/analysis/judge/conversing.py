@@ -10,8 +10,8 @@ from opbridge.analysis.judge.pacing import Pace
 from opbridge.analysis.judge.protocol import Protocol
 from opbridge.analysis.judge.runs import Run
 from opbridge.base.errors import UnsupportedError
-from opbridge.verify.check.child import NO_ANSWER, Child
-from opbridge.verify.check.said import NonsenseError
+from opbridge.verify.check.child_messages import NonsenseError
+from opbridge.verify.check.child_process import NO_ANSWER, Child
 
 Given = Callable[[], tuple[tuple[Trial, ...], Trial | None]]
 """A function that hands the inputs over and returns the trials; it waits for the reference."""

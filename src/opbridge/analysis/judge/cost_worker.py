@@ -13,8 +13,8 @@ from pathlib import Path
 from opbridge.analysis.judge.confining import Cell, enter
 from opbridge.base.errors import UnsupportedError
 from opbridge.twins.cuda.toolchain import runtime
-from opbridge.verify.check.child import Say, serve
-from opbridge.verify.check.confining import take_more_than_is_used
+from opbridge.verify.check.child_process import Say, serve
+from opbridge.verify.check.process_limits import take_more_than_is_used
 
 
 @dataclass(frozen=True)

@@ -18,15 +18,15 @@ from opbridge.analysis.judge.devices import CUDA
 from opbridge.analysis.judge.formats import format_of
 from opbridge.analysis.judge.warming import Prepared
 from opbridge.analysis.profile import chip_named
-from opbridge.analysis.profile.analysing import analysed
 from opbridge.analysis.profile.chips import Chip
-from opbridge.analysis.profile.counted import Counted, read
-from opbridge.analysis.profile.pytorch.timing import Call, ModelCost
+from opbridge.analysis.profile.counter_files import Counted, read
+from opbridge.analysis.profile.kernel_costs import analysed
+from opbridge.analysis.profile.pytorch.operator_times import Call, ModelCost
 from opbridge.base.errors import KernelError, UnsupportedError
-from opbridge.base.removing import temporary_folder
-from opbridge.build.toolchains.model import PROFILE
-from opbridge.verify.check.child import Child
-from opbridge.verify.check.forking import Forks
+from opbridge.base.remove_folder import temporary_folder
+from opbridge.build.toolchains.interface import PROFILE
+from opbridge.verify.check.child_process import Child
+from opbridge.verify.check.forked_processes import Forks
 
 _WORKER = "opbridge.analysis.judge.cost_worker"
 _LIBRARY = re.compile(r"libopbridge_(\w+)_twin\.so")

@@ -27,9 +27,9 @@ from opbridge.analysis.judge.values import copy_given
 from opbridge.analysis.judge.warming import NO_DEVICE, Prepared
 from opbridge.analysis.judge.weighing import at_published_sizes, decide, wants_published_sizes
 from opbridge.base.errors import InputError, OpbridgeError, ToolchainError, UnsupportedError
-from opbridge.base.removing import remove_tree, temporary_folder
-from opbridge.verify.check.child import NO_ANSWER, Child, Starting
-from opbridge.verify.check.forking import Forks
+from opbridge.base.remove_folder import remove_tree, temporary_folder
+from opbridge.verify.check.child_process import NO_ANSWER, Child, Starting
+from opbridge.verify.check.forked_processes import Forks
 
 _OF_REFERENCE, _OF_ANSWER, _GIVEN = "reference", "answer", "given"
 """Names of the working folders."""

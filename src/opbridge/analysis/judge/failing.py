@@ -8,7 +8,7 @@ from typing import Any
 from opbridge.analysis.judge.jobs import MUTED, Trial, telling
 from opbridge.analysis.judge.model import ENDLESS, MACHINE, TIME, Judgement, Reason, Verdict
 from opbridge.analysis.judge.runs import ON_GPU, Run
-from opbridge.verify.check.confining import TOO_MUCH_MEMORY
+from opbridge.verify.check.process_limits import TOO_MUCH_MEMORY
 
 PROGRAM = "program"
 """The check for calls that are wrong whatever the numbers are."""

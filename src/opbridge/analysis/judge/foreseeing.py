@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from opbridge.analysis.judge.problems import Problem
-    from opbridge.analysis.profile.pytorch.timing import Call
+    from opbridge.analysis.profile.pytorch.operator_times import Call
 
 
 @dataclass(frozen=True)

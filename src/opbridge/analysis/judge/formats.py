@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from opbridge.base.errors import InputError, did_you_mean
-from opbridge.base.openings import read_file
+from opbridge.base.safe_open import read_file
 
 
 @dataclass(frozen=True)

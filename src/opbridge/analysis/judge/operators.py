@@ -14,7 +14,7 @@ from opbridge.authoring.loading import MANIFEST_SUFFIXES, load
 from opbridge.base.errors import BuildError, InputError
 from opbridge.frameworks import FRAMEWORKS, installed
 from opbridge.verify.check import Row, Status, check
-from opbridge.waist.manifest.kernels import DEVICES, TWINS
+from opbridge.waist.manifest.kernel_origins import DEVICES, TWINS
 from opbridge.waist.op import Op, OpLibrary
 
 _PLACE = re.compile(r"([\w./-]+\.(?:cpp|cc|cu|cuh|h|yaml):\d+)")

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from opbridge.analysis.judge.linux_calls import check, libc
-from opbridge.base.openings import real_path
+from opbridge.base.safe_open import real_path
 
 _BIND, _RECURSIVE, _NO_SUID, _NO_DEVICES, _DETACH = 0x1000, 0x4000, 2, 4, 2
 _SET_MOUNT_ATTRIBUTES, _READ_ONLY, _BELOW_TOO, _HERE = 442, 1, 0x8000, -100

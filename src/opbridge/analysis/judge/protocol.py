@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from opbridge.analysis.judge.jobs import MUTED
-from opbridge.verify.check.said import NonsenseError
+from opbridge.verify.check.child_messages import NonsenseError
 
 _PHASES = (
     ("ready",),

@@ -20,7 +20,7 @@ from opbridge.analysis.judge.shapes import KEPT, LOOSE, ODD_ONES, PUBLISHED, Pla
 from opbridge.analysis.judge.sizes import with_sizes
 from opbridge.base.errors import InputError, UnsupportedError
 from opbridge.build.cache import Cache
-from opbridge.verify.check.child import Say, serve
+from opbridge.verify.check.child_process import Say, serve
 
 if TYPE_CHECKING:
     from opbridge.analysis.judge.problems import Problem

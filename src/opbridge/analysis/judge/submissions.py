@@ -11,7 +11,7 @@ from pathlib import Path
 from opbridge._version import __version__
 from opbridge.analysis.judge.formats import config_of
 from opbridge.base.errors import InputError
-from opbridge.base.openings import read_file
+from opbridge.base.safe_open import read_file
 
 LARGEST_SOURCE = 4 << 20
 _TASK, _ANSWER = "reference.py", "answer"

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from opbridge.base.errors import InputError
-from opbridge.base.openings import open_file
+from opbridge.base.safe_open import open_file
 
 _MOST_BYTES = 4 << 30
 _MOST_HEAD = 4 << 20

@@ -10,7 +10,7 @@ import tempfile
 from pathlib import Path
 
 from opbridge.twins.ascend.torch_device.operator_projects import binding, launching
-from opbridge.twins.ascend.torch_device.standing_in import PACKAGE, folder
+from opbridge.twins.ascend.torch_device.stand_in_package import PACKAGE, folder
 
 sys.path.insert(0, str(folder()))
 __import__(PACKAGE)

@@ -6,9 +6,9 @@ from contextlib import ExitStack
 from threading import Lock
 
 from opbridge.analysis.judge.devices import CUDA, Device
-from opbridge.analysis.profile.profiling import ALONE
-from opbridge.build.toolchains.model import PROFILE
-from opbridge.verify.check.forking import Forks
+from opbridge.analysis.profile.profiled_process import ALONE
+from opbridge.build.toolchains.interface import PROFILE
+from opbridge.verify.check.forked_processes import Forks
 
 _MODULES = ("opbridge.analysis.judge.answers", "opbridge.analysis.judge.problems", "opbridge.analysis.judge.warmed")
 _COUNTED = ("opbridge.analysis.judge.warmed", "opbridge.analysis.profile.pytorch.models")

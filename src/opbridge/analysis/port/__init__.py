@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from opbridge.analysis.port.model import Outcome, Pair, Settings, Status
-from opbridge.analysis.port.pairing import pairs_of
-from opbridge.analysis.port.running import run
+from opbridge.analysis.port.kernel_pairs import pairs_of
+from opbridge.analysis.port.processes import run
+from opbridge.analysis.port.trial import Outcome, Pair, Settings, Status
 
 __all__ = ["Outcome", "Pair", "Settings", "Status", "compare", "pairs_of"]
 

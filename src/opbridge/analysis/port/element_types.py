@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from opbridge.base.errors import InputError
-from opbridge.verify.check.kernels import KernelFacts
+from opbridge.verify.check.kernel_declarations import KernelFacts
 from opbridge.waist.schema import Schema
 
 Types = Mapping[str, str]

@@ -7,8 +7,8 @@ from dataclasses import replace
 
 from opbridge.analysis.port import element_types, shapes
 from opbridge.analysis.port.element_types import Types
-from opbridge.analysis.port.model import ORIGINAL, PORT, Pair, Run, Settings, Trial
-from opbridge.analysis.port.running import first_taken
+from opbridge.analysis.port.processes import first_taken
+from opbridge.analysis.port.trial import ORIGINAL, PORT, Pair, Run, Settings, Trial
 from opbridge.analysis.port.twins import opened
 from opbridge.base.errors import InputError
 from opbridge.verify.check import inputs

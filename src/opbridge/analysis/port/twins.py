@@ -14,14 +14,14 @@ from typing import Any
 import numpy as np
 
 from opbridge._core import NumpyOp
-from opbridge.analysis.port.model import SIDES, of_side
-from opbridge.analysis.port.writers import writers_noted
+from opbridge.analysis.port.trial import SIDES, of_side
+from opbridge.analysis.port.writing_blocks import writers_noted
 from opbridge.build.cache import Cache
 from opbridge.build.sources import KernelStore
 from opbridge.native.catalog import Catalog
 from opbridge.verify.check.arrays import Argument, Array
 from opbridge.verify.check.drivers import driver, packed
-from opbridge.verify.check.kernels import KernelFacts, facts_of_kernel
+from opbridge.verify.check.kernel_declarations import KernelFacts, facts_of_kernel
 from opbridge.waist.manifest import OpSpec
 from opbridge.waist.rules import FromKernel, evaluate_out
 

@@ -8,14 +8,14 @@ from dataclasses import replace
 
 import numpy as np
 
-from opbridge.analysis.port.comparing import difference
-from opbridge.analysis.port.model import ORIGINAL, PORT, SIDES, Outcome, Run, Status, Trial
+from opbridge.analysis.port.differences import difference
+from opbridge.analysis.port.trial import ORIGINAL, PORT, SIDES, Outcome, Run, Status, Trial
 from opbridge.analysis.port.twins import Fill, Twinned, opened
 from opbridge.verify.check.arrays import Array, arguments
-from opbridge.verify.check.child import Say, serve
+from opbridge.verify.check.child_process import Say, serve
 from opbridge.verify.check.drivers import NotHere
 from opbridge.verify.check.inputs import RANGES
-from opbridge.verify.check.kernels import is_finding
+from opbridge.verify.check.kernel_declarations import is_finding
 from opbridge.waist.manifest import OpSpec
 
 _OTHERWISE = Fill(-1.0, 0x25)

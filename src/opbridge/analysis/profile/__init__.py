@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from opbridge.analysis.profile.chips import CHIPS, Chip, chip_named
-from opbridge.analysis.profile.model import KernelCost, LineCost, Profile
-from opbridge.analysis.profile.profiling import profile, profile_command
+from opbridge.analysis.profile.profile_contents import KernelCost, LineCost, Profile
+from opbridge.analysis.profile.profiled_process import profile, profile_command
 
 __all__ = ["CHIPS", "Chip", "KernelCost", "LineCost", "Profile", "chip_named", "profile", "profile_command"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from opbridge.analysis.profile.chips import WARP
-from opbridge.analysis.profile.model import LineCost
+from opbridge.analysis.profile.profile_contents import LineCost
 
 _WORTH = 1.5
 """The ratio of parts to needed parts from which a line gets advice."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from opbridge.analysis.profile.chips import WARP, Chip
-from opbridge.analysis.profile.model import LAUNCH, SECTOR, Bound, KernelCost, LineCost
+from opbridge.analysis.profile.profile_contents import LAUNCH, SECTOR, Bound, KernelCost, LineCost
 
 REACHED = 0.92
 """The share of the published memory rate that streaming reaches, as PyTorch operators do on an A100."""

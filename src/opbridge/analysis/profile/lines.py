@@ -7,7 +7,7 @@ import subprocess
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from opbridge.analysis.profile.counted import Image
+from opbridge.analysis.profile.counter_files import Image
 from opbridge.base.errors import ToolchainError
 
 _OF_THE_TWIN = "/twins/cuda/include/"

@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from opbridge.analysis.profile.ascend.model import KernelTimeline
-from opbridge.analysis.profile.ascend.recorded import PIPES
-from opbridge.analysis.profile.model import KernelCost, Profile
+from opbridge.analysis.profile.ascend.instruction_records import PIPES
+from opbridge.analysis.profile.ascend.timeline import KernelTimeline
+from opbridge.analysis.profile.profile_contents import KernelCost, Profile
 
 _MICRO = 1e6
 _KERNELS, _BOUNDS = 1, 2

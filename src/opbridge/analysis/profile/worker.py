@@ -12,7 +12,7 @@ def main(job: str) -> None:
         sys.path[:] = pickle.load(file)
         op, device, args, kwargs = pickle.load(file)
     if device:
-        from opbridge.verify.check.kernels import in_numpy
+        from opbridge.verify.check.kernel_declarations import in_numpy
 
         op = in_numpy(op, device)
     op(*args, **kwargs)

@@ -6,13 +6,13 @@ import math
 from collections.abc import Mapping
 from dataclasses import replace
 
-from opbridge.analysis.bench.model import LARGE, Run
+from opbridge.analysis.bench.measurement import LARGE, Run
 from opbridge.analysis.bench.tables import amount, seconds
 from opbridge.analysis.report.axes import Axes, Names, Point, Powers
+from opbridge.analysis.report.contents import place_of
 from opbridge.analysis.report.markup import Markup, element
-from opbridge.analysis.report.model import place_of
 from opbridge.frameworks import FRAMEWORKS
-from opbridge.verify.check.model import RIGHT, Curve, Row
+from opbridge.verify.check.results import RIGHT, Curve, Row
 
 _FLOOR = 1e-17
 """The position of a zero error on a logarithmic scale."""

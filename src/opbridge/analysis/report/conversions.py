@@ -12,7 +12,7 @@ from opbridge.analysis.report.document import document
 from opbridge.analysis.report.markup import Child, Markup, element
 from opbridge.analysis.report.tables import code, mark, number, table
 from opbridge.models.conversion.comparison import TOLERANCE, Comparison, Difference
-from opbridge.verify.check.model import Status
+from opbridge.verify.check.results import Status
 
 
 @dataclass(frozen=True)

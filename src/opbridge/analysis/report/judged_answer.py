@@ -10,7 +10,7 @@ from opbridge.analysis.judge.model import Judgement, Reason, Verdict
 from opbridge.analysis.judge.places import line_of
 from opbridge.analysis.report.markup import Child, Markup, element
 from opbridge.analysis.report.tables import mark
-from opbridge.verify.check.model import Status
+from opbridge.verify.check.results import Status
 
 
 def status_of(verdict: Verdict) -> Status:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 
-from opbridge.analysis.bench.model import LARGE
+from opbridge.analysis.bench.measurement import LARGE
 from opbridge.analysis.bench.tables import machine_line
-from opbridge.analysis.report import charts, costs, operators
+from opbridge.analysis.report import charts, costs, operator_section
+from opbridge.analysis.report.contents import Contents, ReportedOperator, place_of
 from opbridge.analysis.report.document import MOST_BYTES, document
 from opbridge.analysis.report.markup import Child, Markup, element
-from opbridge.analysis.report.model import Contents, ReportedOperator, place_of
 from opbridge.analysis.report.tables import mark, table
-from opbridge.verify.check.model import Status
+from opbridge.verify.check.results import Status
 
 _FEW = 2
 """With at most this many operators, their sections are open from the start."""
@@ -34,7 +34,10 @@ def _page(contents: Contents, with_sources: bool, with_parts: bool) -> str:
     parts: list[Child] = []
     if with_parts:
         are_few = len(contents.operators) <= _FEW
-        parts = [operators.section(item, contents.history, shown, with_sources, are_few) for item in contents.operators]
+        parts = [
+            operator_section.section(item, contents.history, shown, with_sources, are_few)
+            for item in contents.operators
+        ]
     left_out = None
     if not with_sources:
         left_out = "The kernels' sources are" if with_parts else "All but the summary is"
@@ -124,6 +127,6 @@ def _speed(contents: Contents, with_parts: bool) -> Markup | None:
         operator.name: _link(operator) if with_parts else operator.short for operator in contents.operators
     }
     shown = tuple(item for item in large if item.operator in names)
-    numbers = operators.times("Large inputs, or the only ones", shown, names)
+    numbers = operator_section.times("Large inputs, or the only ones", shown, names)
     title = "Roofline" if figure else "Times"
     return element("section", element("h2", title), figure, numbers, id=title.lower())

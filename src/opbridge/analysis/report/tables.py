@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from opbridge.analysis.report.markup import Child, Markup, element
-from opbridge.verify.check.model import Status
+from opbridge.verify.check.results import Status
 
 _MARKS = {Status.PASSED: "✓", Status.FAILED: "✗", Status.SKIPPED: "–", Status.UNCHECKED: "?"}
 

@@ -22,7 +22,7 @@ from opbridge.build.toolchains.nvcc import find as find_nvcc
 from opbridge.build.toolchains.torch_install import TorchInstall
 
 if TYPE_CHECKING:
-    from opbridge.authoring.compat.building import BuildExtension, CppExtension, CUDAExtension
+    from opbridge.authoring.compat.build_command import BuildExtension, CppExtension, CUDAExtension
 
     CUDA_HOME: str | None
 
@@ -128,9 +128,9 @@ def __getattr__(name: str) -> Any:
     if name == "CUDA_HOME":
         return _cuda_home()
     if name in __all__:
-        from opbridge.authoring.compat import building
+        from opbridge.authoring.compat import build_command
 
-        return getattr(building, name)
+        return getattr(build_command, name)
     if not name.startswith("__"):
         theirs = importlib.import_module(THEIRS)
         if hasattr(theirs, name):

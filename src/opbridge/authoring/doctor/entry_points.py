@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from opbridge.authoring.doctor.report import EntryPoint
 from opbridge.base.errors import KernelError
 from opbridge.build.sources.elf_image import Image
-from opbridge.build.sources.registering import registrations
+from opbridge.build.sources.torch_registrations import registrations
 from opbridge.build.sources.tvm_ffi import functions as tvm_ffi_functions
 from opbridge.waist.rules import DTYPES
 

@@ -15,7 +15,7 @@ from opbridge.authoring.doctor.report import LibraryReport, Problem
 from opbridge.authoring.doctor.symbol_sources import SOURCES, SymbolSource, interpreter
 from opbridge.authoring.doctor.symbols import explain, undefined
 from opbridge.base.errors import InputError, KernelError
-from opbridge.base.openings import read_file
+from opbridge.base.safe_open import read_file
 from opbridge.build.sources.elf import check_library
 from opbridge.build.sources.elf_image import OBJECT, Image
 

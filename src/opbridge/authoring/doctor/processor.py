@@ -5,7 +5,7 @@ from __future__ import annotations
 import platform
 
 from opbridge.authoring.wheel.variants import processor_features
-from opbridge.build.toolchains.identity import CPUINFO
+from opbridge.build.toolchains.machine_identity import CPUINFO
 
 X86 = "x86_64"
 

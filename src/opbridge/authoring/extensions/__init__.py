@@ -13,11 +13,11 @@ from pathlib import Path
 from typing import Any
 
 from opbridge.authoring.extensions.arguments import Paths, Texts, check_name, flags, paths
-from opbridge.authoring.extensions.importing import imported, loaded, warn_without_a_gpu
-from opbridge.authoring.extensions.kernel_builder.building import Extra
-from opbridge.authoring.extensions.kernel_builder.loading import is_project, project_package
+from opbridge.authoring.extensions.imported_library import imported, loaded, warn_without_a_gpu
+from opbridge.authoring.extensions.inline_extensions import SourceTexts
+from opbridge.authoring.extensions.kernel_builder.backend_build import Extra
+from opbridge.authoring.extensions.kernel_builder.open_project import is_project, project_package
 from opbridge.authoring.extensions.requests import request_for
-from opbridge.authoring.extensions.texts import SourceTexts
 from opbridge.base.errors import CallError, UnsupportedError
 from opbridge.build.cache import Cache
 from opbridge.build.cache.filesystem import copy_atomically

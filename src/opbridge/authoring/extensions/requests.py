@@ -11,7 +11,7 @@ from opbridge.build.sources.store import LANGUAGES, SIMULATED
 from opbridge.build.toolchains import BuildRequest, toolchain_for
 from opbridge.build.toolchains.host import suffixes as host_suffixes
 from opbridge.build.toolchains.torch_sources import EXTENSION_NAME
-from opbridge.waist.manifest.kernels import TWINS
+from opbridge.waist.manifest.kernel_origins import TWINS
 
 _DEVICES = ("cpu", "cuda", "cuda-twin")
 _CUDA_SUFFIXES = (".cu",)
@@ -45,7 +45,7 @@ def request_for(
     checks: tuple[tuple[str, str], ...] = ()
     if device == "cuda-twin":
         # Imported here because other builds would wait for it in vain.
-        from opbridge.twins.cuda.for_torch import DEVICE, host_flags
+        from opbridge.twins.cuda.torch_extension_sources import DEVICE, host_flags
 
         checks, cuda_flags = toolchain_for(LANGUAGES[device]).macros(), host_flags(cuda_flags)
         link_flags = _with_libraries(sources, tuple(link_flags))

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from opbridge._version import __version__
 from opbridge.base.errors import InputError
-from opbridge.base.openings import read_file
+from opbridge.base.safe_open import read_file
 
 _EARLIEST = (1980, 1, 1, 0, 0, 0)
 """The timestamp of every file; a wheel must not depend on when it was made."""

@@ -14,7 +14,7 @@ from pathlib import Path
 from opbridge.authoring.loading import load_package
 from opbridge.authoring.wheel.variants import processor_features, suitable
 from opbridge.base.errors import KernelError, OpbridgeError
-from opbridge.frameworks.importing import when_imported
+from opbridge.frameworks.import_hooks import when_imported
 from opbridge.frameworks.torch.native import add_prebuilt
 from opbridge.waist.op import OpLibrary
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from opbridge.build.toolchains.identity import CPUINFO
+from opbridge.build.toolchains.machine_identity import CPUINFO
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Any, TypedDict, TypeGuard
 
-from opbridge.base.openings import kind_of
+from opbridge.base.safe_open import kind_of
 
 DIGEST_BYTES = 20
 _DIGEST = re.compile(f"[0-9a-f]{{{2 * DIGEST_BYTES}}}")

@@ -31,8 +31,8 @@ from typing import TYPE_CHECKING, Any, NewType, cast
 
 from opbridge._version import __version__
 from opbridge.base.errors import CacheError, DiskFullError
-from opbridge.base.openings import read_file
 from opbridge.base.progress import Step, step
+from opbridge.base.safe_open import read_file
 from opbridge.build.cache.dependencies import (
     DIGEST_BYTES,
     DependencySet,

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from opbridge.base.elf_format import HEADER, SECTION, SEGMENT, SYMBOL, check_identity, damage_explained, machine_name
 from opbridge.base.errors import KernelError, did_you_mean
-from opbridge.base.openings import read_file
+from opbridge.base.safe_open import read_file
 
 _LOADED_SEGMENT = 1
 _ALL_SYMBOLS = 2

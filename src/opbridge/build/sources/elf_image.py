@@ -15,7 +15,7 @@ from pathlib import Path
 
 from opbridge.base.elf_format import HEADER, SECTION, SEGMENT, SYMBOL, check_identity, damage_explained, machine_name
 from opbridge.base.errors import KernelError
-from opbridge.base.openings import open_file
+from opbridge.base.safe_open import open_file
 
 OBJECT, EXECUTABLE, SHARED = 1, 2, 3
 """The kinds of file."""

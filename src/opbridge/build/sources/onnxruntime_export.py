@@ -14,7 +14,7 @@ from opbridge.build.cache import Cache
 from opbridge.build.sources.standalone import plan_array, symbols_of_source, why_not_inferred
 from opbridge.build.sources.store import with_files
 from opbridge.build.toolchains import BuildRequest
-from opbridge.build.toolchains.model import INCLUDE
+from opbridge.build.toolchains.interface import INCLUDE
 from opbridge.waist.manifest import KernelRef, OpSpec
 from opbridge.waist.rules import FromKernel
 from opbridge.waist.schema import Schema

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from opbridge.build.cache import Cache
 from opbridge.build.toolchains import BuildRequest
-from opbridge.build.toolchains.model import INCLUDE
+from opbridge.build.toolchains.interface import INCLUDE
 from opbridge.waist.manifest import OpSpec
 from opbridge.waist.rules import FromKernel
 from opbridge.waist.schema import BaseType

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING
 from opbridge._core import Kernel, load_kernel, name_kernel
 from opbridge.base.errors import KernelError, UnsupportedError
 from opbridge.build.sources import elf
-from opbridge.build.sources.ascend.use import ASCEND_C, AscendUses, Use
+from opbridge.build.sources.ascend.source_kind import ASCEND_C, AscendUses, Use
 from opbridge.build.toolchains import BuildRequest, BuiltLibrary, build, build_many
-from opbridge.build.toolchains.model import PROFILE
+from opbridge.build.toolchains.interface import PROFILE
 from opbridge.build.toolchains.table import toolchain_for
-from opbridge.waist.manifest.kernels import TWINS, KernelRef
+from opbridge.waist.manifest.kernel_origins import TWINS, KernelRef
 
 if TYPE_CHECKING:
     from opbridge.build.cache import Cache
@@ -199,7 +199,7 @@ class KernelStore:
             ref.check_inside(self._root, None)
         path = self._root / (ref.path or "")
         if not os.path.isfile(path):
-            from opbridge.waist.manifest.document import missing_file
+            from opbridge.waist.manifest.yaml_reader import missing_file
 
             raise missing_file(path)
         if ref.is_library:

@@ -13,7 +13,7 @@ from pathlib import Path
 from opbridge._core import Kernel, load_tvm_ffi_kernel
 from opbridge.base.errors import KernelError, ToolchainError, did_you_mean
 from opbridge.build.sources.elf import read_library
-from opbridge.waist.manifest.kernels import TVM_FFI
+from opbridge.waist.manifest.kernel_origins import TVM_FFI
 
 PREFIX = "__tvm_ffi_"
 """The prefix of the symbol of every function in such a library."""

@@ -14,7 +14,7 @@ from opbridge.base.errors import UnsupportedError
 from opbridge.build.cache import Cache
 from opbridge.build.sources.standalone import plan_array, symbols_of_source
 from opbridge.build.toolchains import BuildRequest
-from opbridge.build.toolchains.model import INCLUDE
+from opbridge.build.toolchains.interface import INCLUDE
 from opbridge.waist.manifest import OpSpec
 from opbridge.waist.rules import FromKernel
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from opbridge.build.toolchains.builder import begin, build, build_many, precompile
-from opbridge.build.toolchains.model import INCLUDE, BuildRequest, BuiltLibrary, Command, Commands, Toolchain
+from opbridge.build.toolchains.interface import INCLUDE, BuildRequest, BuiltLibrary, Command, Commands, Toolchain
 from opbridge.build.toolchains.table import TOOLCHAINS, toolchain_for
 
 __all__ = [

@@ -14,8 +14,8 @@ from opbridge.base import floating_point
 from opbridge.base.errors import ToolchainError
 from opbridge.build.cache import Cache
 from opbridge.build.toolchains import host, stamped_folder
-from opbridge.build.toolchains.identity import compiler, environment
-from opbridge.build.toolchains.model import BuildRequest, Command, Commands
+from opbridge.build.toolchains.interface import BuildRequest, Command, Commands
+from opbridge.build.toolchains.machine_identity import compiler, environment
 
 name = "Ascend C"
 macros, companions = host.macros, host.companions

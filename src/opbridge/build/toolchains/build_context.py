@@ -8,8 +8,8 @@ from pathlib import Path
 
 from opbridge.base.progress import detail
 from opbridge.build.cache import Cache
-from opbridge.build.toolchains.model import Command, Toolchain
-from opbridge.build.toolchains.process import Compilers, Outcome
+from opbridge.build.toolchains.compiler_processes import Compilers, Outcome
+from opbridge.build.toolchains.interface import Command, Toolchain
 
 
 @dataclass(frozen=True)

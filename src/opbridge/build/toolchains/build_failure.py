@@ -9,9 +9,9 @@ from pathlib import Path
 from opbridge.base.errors import BuildError, OpbridgeError
 from opbridge.build.cache import Cache
 from opbridge.build.cache.filesystem import full_disk
+from opbridge.build.toolchains.compiler_processes import Outcome
 from opbridge.build.toolchains.diagnostics import Project, explain
-from opbridge.build.toolchains.model import INCLUDE, LOG, BuildRequest
-from opbridge.build.toolchains.process import Outcome
+from opbridge.build.toolchains.interface import INCLUDE, LOG, BuildRequest
 
 _DISK_FULL = re.compile(r"No space left on device|Disk quota exceeded|File too large")
 _KEY_SHOWN = 12

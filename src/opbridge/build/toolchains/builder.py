@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING
 from opbridge.base.errors import BuildError, InputError, OpbridgeError
 from opbridge.base.progress import carried
 from opbridge.build.cache import Cache, CacheEntry, Dependencies, Key, KeyBuilder
-from opbridge.build.toolchains.model import COMPATIBLE, INCLUDE, LOG, VECTOR, BuildRequest, BuiltLibrary, Toolchain
+from opbridge.build.toolchains.interface import COMPATIBLE, INCLUDE, LOG, VECTOR, BuildRequest, BuiltLibrary, Toolchain
 from opbridge.build.toolchains.table import toolchain_for
 
 if TYPE_CHECKING:
-    from opbridge.build.toolchains.process import Compilers
+    from opbridge.build.toolchains.compiler_processes import Compilers
 
 Progress = Callable[[str], None]
 
@@ -45,7 +45,7 @@ def begin(
         return lambda: library
     from concurrent.futures import ThreadPoolExecutor
 
-    from opbridge.build.toolchains.process import Compilers
+    from opbridge.build.toolchains.compiler_processes import Compilers
 
     running_compilers = compilers or Compilers()
     thread = ThreadPoolExecutor(1)
@@ -110,8 +110,8 @@ def _all_in_one(errors: list[BaseException], asked: int) -> BaseException:
 def precompile(request: BuildRequest, cache: Cache | None = None) -> None:
     """Precompile all headers of the library that the sources include, before compiling many such sources."""
     from opbridge.build.toolchains.build_context import BuildContext
+    from opbridge.build.toolchains.compiler_processes import Compilers
     from opbridge.build.toolchains.precompiled_headers import precompile_whole
-    from opbridge.build.toolchains.process import Compilers
 
     cache = cache or Cache()
     job = _job(request, cache)
@@ -146,7 +146,7 @@ def _built_together(
 ) -> dict[int, BuiltLibrary | BaseException]:
     from concurrent.futures import ThreadPoolExecutor
 
-    from opbridge.build.toolchains.process import Compilers
+    from opbridge.build.toolchains.compiler_processes import Compilers
 
     compilers = Compilers(jobs)
     # The threads only wait for compilers, whose number has its own bound.
@@ -169,7 +169,7 @@ def _built(job: _PreparedBuild, cache: Cache, progress: Progress, compilers: Com
     def work(folder: Path) -> Dependencies:
         # A cache hit does not need the modules that compile, and they are slow to import.
         from opbridge.build.toolchains.compilation import compile_library
-        from opbridge.build.toolchains.process import Compilers
+        from opbridge.build.toolchains.compiler_processes import Compilers
 
         return compile_library(job.request, job.toolchain, folder, cache, progress, compilers or Compilers())
 

@@ -15,17 +15,17 @@ from opbridge.build.cache import Cache, Dependencies
 from opbridge.build.cache.filesystem import remove
 from opbridge.build.toolchains.build_context import BuildContext
 from opbridge.build.toolchains.build_failure import failure
-from opbridge.build.toolchains.compiling_turns import GivenUpError, Turns
+from opbridge.build.toolchains.compilation_turns import GivenUpError, Turns
+from opbridge.build.toolchains.compiler_processes import Compilers, Outcome
 from opbridge.build.toolchains.depfiles import files_read
-from opbridge.build.toolchains.kept_objects import keeps_objects, kept_object
+from opbridge.build.toolchains.interface import LOG, BuildRequest, Command, Commands, Toolchain
+from opbridge.build.toolchains.isolated_variables import link
 from opbridge.build.toolchains.kernel_parts import are_placed, leaves_parts, place_parts, with_parts
-from opbridge.build.toolchains.model import LOG, BuildRequest, Command, Commands, Toolchain
-from opbridge.build.toolchains.own_objects import link
+from opbridge.build.toolchains.object_cache import keeps_objects, kept_object
 from opbridge.build.toolchains.precompiled_headers import ShortWay, short_way, whole_way
-from opbridge.build.toolchains.process import Compilers, Outcome
-from opbridge.build.toolchains.retrying import would_fail_anyway
 from opbridge.build.toolchains.search_folders import search_folders, system_folders
-from opbridge.build.toolchains.unlisted_files import dependencies
+from opbridge.build.toolchains.slim_header_failures import would_fail_anyway
+from opbridge.build.toolchains.undeclared_inputs import dependencies
 
 
 def compile_library(

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from opbridge.base.excerpts import caret, shown
-from opbridge.build.toolchains.process import Outcome
+from opbridge.build.toolchains.compiler_processes import Outcome
 
 _ERRORS_SHOWN = 5
 _NOTES_SHOWN = 2

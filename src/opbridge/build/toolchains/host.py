@@ -22,9 +22,9 @@ from pathlib import Path
 from opbridge.base import floating_point
 from opbridge.base.errors import ToolchainError
 from opbridge.build.cache import Cache
-from opbridge.build.toolchains.identity import compiler, environment, processor
-from opbridge.build.toolchains.model import INCLUDE, VECTOR, BuildRequest, Command, Commands
-from opbridge.build.toolchains.named_files import expanded, named_files
+from opbridge.build.toolchains.files_in_options import expanded, named_files
+from opbridge.build.toolchains.interface import INCLUDE, VECTOR, BuildRequest, Command, Commands
+from opbridge.build.toolchains.machine_identity import compiler, environment, processor
 
 name = "host C++"
 suffixes = (".cpp", ".cc", ".cxx", ".C", ".c++", ".c")

@@ -17,7 +17,7 @@ from opbridge.build.cache import Dependencies, KeyBuilder
 from opbridge.build.toolchains import host
 from opbridge.build.toolchains.build_context import BuildContext
 from opbridge.build.toolchains.depfiles import files_read
-from opbridge.build.toolchains.model import INCLUDE, BuildRequest
+from opbridge.build.toolchains.interface import INCLUDE, BuildRequest
 
 _HEADER, _GRID_HEADER = INCLUDE / "opbridge" / "kernel.h", INCLUDE / "opbridge" / "grid_parts.h"
 _HERE, _LINKED = "OB_PARTS_HERE", "OB_PARTS_LINKED"

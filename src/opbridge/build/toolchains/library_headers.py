@@ -8,7 +8,7 @@ from functools import cache
 from glob import glob
 from pathlib import Path
 
-from opbridge.build.toolchains.model import InstalledLibrary, SlimHeaders
+from opbridge.build.toolchains.interface import InstalledLibrary, SlimHeaders
 
 _STANDARD = (
     *("/usr/include/c++/*", "/usr/include/*/c++/*", "/usr/lib/gcc/*/*/include"),

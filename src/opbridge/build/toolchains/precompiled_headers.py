@@ -12,8 +12,8 @@ from opbridge.build.cache import Dependencies, Key, KeyBuilder
 from opbridge.build.cache.filesystem import remove
 from opbridge.build.toolchains.build_context import BuildContext
 from opbridge.build.toolchains.depfiles import files_read
+from opbridge.build.toolchains.interface import INCLUDE, BuildRequest, Command, InstalledLibrary, SlimHeaders
 from opbridge.build.toolchains.library_headers import mention
-from opbridge.build.toolchains.model import INCLUDE, BuildRequest, Command, InstalledLibrary, SlimHeaders
 from opbridge.build.toolchains.search_folders import search_folders
 
 _BESIDES = re.compile(r"-(O[123]$|W[^,]*$|[DUILl].)")

@@ -12,9 +12,9 @@ from opbridge.base.errors import ToolchainError
 from opbridge.build.cache import KeyBuilder
 from opbridge.build.toolchains import host
 from opbridge.build.toolchains.build_context import BuildContext
-from opbridge.build.toolchains.identity import compiler
-from opbridge.build.toolchains.model import INCLUDE, BuildRequest, Command
-from opbridge.build.toolchains.named_files import expanded
+from opbridge.build.toolchains.files_in_options import expanded
+from opbridge.build.toolchains.interface import INCLUDE, BuildRequest, Command
+from opbridge.build.toolchains.machine_identity import compiler
 
 _OPTION = re.compile(r"-(I|iquote|isystem|idirafter|-include-directory=?)(.*)", re.DOTALL)
 _BEFORE_SYSTEM, _SYSTEM = ("CPATH",), ("C_INCLUDE_PATH", "CPLUS_INCLUDE_PATH")

@@ -6,7 +6,7 @@ import importlib
 from typing import cast
 
 from opbridge.base.errors import ToolchainError, did_you_mean
-from opbridge.build.toolchains.model import Toolchain
+from opbridge.build.toolchains.interface import Toolchain
 
 TOOLCHAINS: dict[str, str] = {
     "c++": "opbridge.build.toolchains.host",

@@ -15,10 +15,10 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from opbridge.build.toolchains.model import COMPATIBLE, INCLUDE, BuildRequest, InstalledLibrary, SlimHeaders
+from opbridge.build.toolchains.interface import COMPATIBLE, INCLUDE, BuildRequest, InstalledLibrary, SlimHeaders
 from opbridge.build.toolchains.table import toolchain_for
-from opbridge.build.toolchains.torch_beginnings import INCLUDE_LINE, macros_before
 from opbridge.build.toolchains.torch_install import TorchInstall
+from opbridge.build.toolchains.torch_preambles import INCLUDE_LINE, macros_before
 from opbridge.build.toolchains.torch_signatures import says_only_types
 
 EXTENSION_NAME = "TORCH_EXTENSION_NAME"

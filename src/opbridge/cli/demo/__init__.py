@@ -11,7 +11,7 @@ from pathlib import Path
 import opbridge as ob
 from opbridge._version import __version__
 from opbridge.analysis.bench import SMALL, bench
-from opbridge.analysis.report.dispatch import walks
+from opbridge.analysis.report.dispatch_keys import walks
 from opbridge.base.progress import show
 from opbridge.cli.demo import commands
 from opbridge.cli.demo.extension import show_extension

@@ -12,7 +12,7 @@ import opbridge as ob
 from opbridge._version import __version__
 from opbridge.analysis.bench import SMALL, Run
 from opbridge.analysis.report import Contents, operators_of, page
-from opbridge.analysis.report.dispatch import Level
+from opbridge.analysis.report.dispatch_keys import Level
 from opbridge.base.errors import OpbridgeError
 from opbridge.build.cache import Cache
 from opbridge.cli.terminal import bold, red

@@ -7,8 +7,8 @@ from typing import Protocol
 
 from opbridge.base.errors import UnsupportedError
 from opbridge.codegen.eject.expressions import Value
-from opbridge.waist.rules.kinds import Kind
 from opbridge.waist.rules.syntax import Call, Expr, Int, NoneLiteral
+from opbridge.waist.rules.value_kinds import Kind
 
 _SAME = frozenset(
     {

@@ -6,9 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from opbridge.base.errors import Location, UnsupportedError
-from opbridge.codegen.cpp import quoted
+from opbridge.codegen.unboxed_types import quoted
 from opbridge.waist.rules.dtypes import DTYPES
-from opbridge.waist.rules.kinds import ELEMENTS, Kind, kind_of
 from opbridge.waist.rules.syntax import (
     Attribute,
     Binary,
@@ -28,6 +27,7 @@ from opbridge.waist.rules.syntax import (
     Str,
     Unary,
 )
+from opbridge.waist.rules.value_kinds import ELEMENTS, Kind, kind_of
 from opbridge.waist.schema import Argument, Schema
 
 NUMBERS = (Kind.INT, Kind.FLOAT, Kind.BOOL)

@@ -10,10 +10,10 @@ from pathlib import Path
 
 from opbridge.base import floating_point
 from opbridge.base.errors import ManifestError
-from opbridge.codegen.eject.operators import Ejected, ejected, kernels_source, library_name
-from opbridge.codegen.model import Backend
+from opbridge.codegen.backend import Backend
+from opbridge.codegen.eject.ejected_operators import Ejected, ejected, kernels_source, library_name
+from opbridge.codegen.output_files import MARK
 from opbridge.codegen.outputs.common import HEADER
-from opbridge.codegen.writing import MARK
 from opbridge.waist.manifest import Manifest
 
 _HEADERS = Path(__file__).parent.parent / "headers"

@@ -6,14 +6,14 @@ import re
 from collections.abc import Mapping
 
 from opbridge.base.errors import Location
-from opbridge.codegen.cpp import default_value, quoted
+from opbridge.codegen.backend import Formula, kernel_name
 from opbridge.codegen.eject.arrays import array_call
 from opbridge.codegen.eject.expressions import NUMBERS, Sizes, Value, arguments
-from opbridge.codegen.model import Formula, kernel_name
+from opbridge.codegen.unboxed_types import default_value, quoted
 from opbridge.waist.rules import ARRAY_FUNCTIONS, Derivative
 from opbridge.waist.rules.formulas import meanings
-from opbridge.waist.rules.kinds import Kind, kind_of
 from opbridge.waist.rules.syntax import Call, Dots, Expr, Index, Int, ListOf, Name, NoneLiteral, Slice
+from opbridge.waist.rules.value_kinds import Kind, kind_of
 from opbridge.waist.schema import Argument, Schema
 
 _TENSOR_CALLS = {"//": "floor_divide", "%": "remainder", "**": "pow", "@": "matmul"}

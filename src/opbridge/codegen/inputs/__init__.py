@@ -9,10 +9,7 @@ from pathlib import Path
 
 from opbridge.base.errors import InputError, Location, ManifestError, did_you_mean
 from opbridge.base.names import is_cpp_name, is_special
-from opbridge.codegen.inputs import derivatives, native, op_plugin
-from opbridge.codegen.inputs.installed import installed_functions
-from opbridge.codegen.inputs.reading import Source
-from opbridge.codegen.model import (
+from opbridge.codegen.backend import (
     ATEN,
     BACKEND_KEYS,
     Backend,
@@ -21,8 +18,11 @@ from opbridge.codegen.model import (
     TargetBackend,
     kernel_name,
 )
+from opbridge.codegen.inputs import derivatives, native_functions, op_plugin
+from opbridge.codegen.inputs.dialect_reader import Source
+from opbridge.codegen.inputs.installed import installed_functions
 from opbridge.waist.manifest import Manifest, ManifestErrors
-from opbridge.waist.manifest.document import read_bytes
+from opbridge.waist.manifest.yaml_reader import read_bytes
 
 _SIGNS = {
     "ops.yaml": ("ops", "namespace"),
@@ -124,10 +124,10 @@ class _Reading:
             dialect = source.attempt(_dialect, source)
             if dialect is not None:
                 self.by_dialect.setdefault(dialect, []).append(source)
-        self._aten: native.Catalogue | None = None
+        self._aten: native_functions.Catalogue | None = None
 
     def backend(self) -> Backend:
-        declared = {source: native.functions(source) for source in self.of("native")}
+        declared = {source: native_functions.functions(source) for source in self.of("native")}
         self._given = {name: function for functions in declared.values() for name, function in functions.items()}
         plugins = {
             source: op_plugin.PluginFile.read(source, self.wish.torch_version) for source in self.of("op_plugin")
@@ -137,7 +137,7 @@ class _Reading:
         target = self.target([*backends.values()], [*manifests.values()])
         found: list[tuple[Source, Iterable[BackendOperator]]] = []
         for source, functions in declared.items():
-            found.append((source, native.operators(source, functions, target)))
+            found.append((source, native_functions.operators(source, functions, target)))
         for source, plugin in plugins.items():
             found.append((source, op_plugin.operators(source, plugin.entries, target, self.aten)))
         elsewhere = {operator.schema.full_name: operator for _, some in found for operator in some}
@@ -163,7 +163,7 @@ class _Reading:
     def of(self, dialect: str) -> list[Source]:
         return self.by_dialect.get(dialect, [])
 
-    def aten(self) -> native.Catalogue:
+    def aten(self) -> native_functions.Catalogue:
         """Return PyTorch's own functions: from the inputs if they have any, else from the installed PyTorch."""
         if self._aten is None:
             given = {name: each for name, each in self._given.items() if name.startswith(f"{ATEN}::")}
@@ -243,12 +243,12 @@ def _of_manifest(manifest: Manifest, target: TargetBackend) -> list[BackendOpera
 
 
 @functools.lru_cache(maxsize=1)
-def _installed_catalogue() -> native.Catalogue:
+def _installed_catalogue() -> native_functions.Catalogue:
     path = installed_functions()
     if path is None:
         hint = "give PyTorch's native_functions.yaml as one more file, or install PyTorch"
         raise InputError("the list of PyTorch's operators is needed here and not found", hint=hint)
-    return native.functions(Source(path, path.read_bytes()))
+    return native_functions.functions(Source(path, path.read_bytes()))
 
 
 def _place(error: InputError) -> tuple[int, int]:

@@ -7,12 +7,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from opbridge.base.errors import Location, ManifestError, did_you_mean
-from opbridge.codegen.expressions import functions_called, is_constant, names_used, unknown_names
-from opbridge.codegen.inputs.installed import installed_derivatives
-from opbridge.codegen.inputs.native import Lookup, with_aliases_of
-from opbridge.codegen.inputs.reading import Source, mappings, names_in
-from opbridge.codegen.inputs.versions import Versions
-from opbridge.codegen.model import (
+from opbridge.codegen.backend import (
     ATEN,
     ELEMENT_WISE,
     LINEAR,
@@ -23,7 +18,12 @@ from opbridge.codegen.model import (
     Tangent,
     TargetBackend,
 )
-from opbridge.waist.manifest.kinds import ByForm, Field, ListOf, Record, Table, Text
+from opbridge.codegen.expressions import functions_called, is_constant, names_used, unknown_names
+from opbridge.codegen.inputs.dialect_reader import Source, mappings, names_in
+from opbridge.codegen.inputs.installed import installed_derivatives
+from opbridge.codegen.inputs.native_functions import Lookup, with_aliases_of
+from opbridge.codegen.inputs.versions import Versions
+from opbridge.waist.manifest.field_kinds import ByForm, Field, ListOf, Record, Table, Text
 from opbridge.waist.schema import Argument, Schema
 
 _FORMULAS = Table(Text("a formula"), "a mapping from arguments to formulas")

@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 
 from opbridge.base.errors import Location, ManifestError, did_you_mean
 from opbridge.base.names import is_identifier
+from opbridge.codegen.backend import OpapiCall, Output
 from opbridge.codegen.expressions import items, unknown_names
-from opbridge.codegen.inputs.reading import Anything, Path_, Source, names_in, texts
-from opbridge.codegen.model import OpapiCall, Output
-from opbridge.waist.manifest.kinds import ByForm, Kind, Table, Text
+from opbridge.codegen.inputs.dialect_reader import Anything, Path_, Source, names_in, texts
+from opbridge.waist.manifest.field_kinds import ByForm, Kind, Table, Text
 from opbridge.waist.schema import Schema
 
 _VALUE = ByForm(Text("a value"), Anything(), Anything())

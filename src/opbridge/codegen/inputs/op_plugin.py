@@ -11,12 +11,12 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
 from opbridge.base.errors import InputError, Location, ManifestError, did_you_mean
+from opbridge.codegen.backend import ATEN, BackendKernel, BackendOperator, TargetBackend, kernel_name
 from opbridge.codegen.inputs import gen_opapi
-from opbridge.codegen.inputs.native import Lookup, dispatch_of, kernel, kernels_of, with_aliases_of
-from opbridge.codegen.inputs.reading import OrNothing, Path_, Source, mappings, names_in
+from opbridge.codegen.inputs.dialect_reader import OrNothing, Path_, Source, mappings, names_in
+from opbridge.codegen.inputs.native_functions import Lookup, dispatch_of, kernel, kernels_of, with_aliases_of
 from opbridge.codegen.inputs.versions import Versions
-from opbridge.codegen.model import ATEN, BackendKernel, BackendOperator, TargetBackend, kernel_name
-from opbridge.waist.manifest.kinds import ByForm, Field, ListOf, Record, Table, Text
+from opbridge.waist.manifest.field_kinds import ByForm, Field, ListOf, Record, Table, Text
 from opbridge.waist.schema import Schema
 
 _NAME = Text("a name")

@@ -11,9 +11,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from textwrap import indent
 
-from opbridge.codegen.cpp import Signature, quoted, wrapped
-from opbridge.codegen.model import Backend, BackendOperator
+from opbridge.codegen.backend import Backend, BackendOperator
 from opbridge.codegen.outputs.common import HEADER, found_handle, in_namespace, includes
+from opbridge.codegen.unboxed_types import Signature, quoted, wrapped
 from opbridge.waist.schema import Argument, Schema
 
 _COUNTED = "torch::autograd::autogradNotImplementedInplaceOrViewFallback"

@@ -10,8 +10,7 @@ from collections.abc import Iterable
 from itertools import groupby
 
 from opbridge.base.errors import ManifestError
-from opbridge.codegen.cpp import Signature, wrapped
-from opbridge.codegen.model import Backend, BackendOperator, kernel_name
+from opbridge.codegen.backend import Backend, BackendOperator, kernel_name
 from opbridge.codegen.outputs.common import (
     HEADER,
     TENSOR_HEADERS,
@@ -21,6 +20,7 @@ from opbridge.codegen.outputs.common import (
     shard_name,
     shards,
 )
+from opbridge.codegen.unboxed_types import Signature, wrapped
 
 _KEYS = "c10::DispatchKeySet dispatch_keys"
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from opbridge.codegen.model import TargetBackend
+from opbridge.codegen.backend import TargetBackend
 
 
 def launcher_header(target: TargetBackend, *, has_helpers: bool) -> str:

@@ -9,9 +9,9 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
-from opbridge.codegen.cpp import wrapped
+from opbridge.codegen.backend import BackendOperator, OpapiCall, TargetBackend
 from opbridge.codegen.expressions import QualifiedName, qualified_names
-from opbridge.codegen.model import BackendOperator, OpapiCall, TargetBackend
+from opbridge.codegen.unboxed_types import wrapped
 
 _OF_PYTORCH = frozenset({"at", "c10", "caffe2", "std", "torch"})
 _FOUND_BY_ARGUMENT = frozenset(

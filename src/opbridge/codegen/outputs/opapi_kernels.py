@@ -14,13 +14,13 @@ from dataclasses import dataclass
 from itertools import groupby
 from textwrap import indent
 
-from opbridge.codegen.cpp import Signature, quoted, wrapped
+from opbridge.codegen.backend import COMPOSITE_KEYS, Backend, BackendKernel, BackendOperator, OpapiCall, Output
 from opbridge.codegen.expressions import names_used
-from opbridge.codegen.model import COMPOSITE_KEYS, Backend, BackendKernel, BackendOperator, OpapiCall, Output
 from opbridge.codegen.outputs.common import HEADER, in_namespace, includes, shard_name, shards
-from opbridge.codegen.outputs.derived import META_TENSORS
 from opbridge.codegen.outputs.opapi_header import launcher_header
 from opbridge.codegen.outputs.opapi_helpers import helpers_header, helpers_of
+from opbridge.codegen.outputs.variant_wrappers import META_TENSORS
+from opbridge.codegen.unboxed_types import Signature, quoted, wrapped
 from opbridge.waist.schema import Argument, OptionalType
 
 _HAVE_DEVICE = ("Tensor", "Tensor?", "Tensor[]")

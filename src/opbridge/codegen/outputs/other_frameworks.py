@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from math import isfinite
 
-from opbridge.codegen.model import Backend, BackendOperator
+from opbridge.codegen.backend import Backend, BackendOperator
 from opbridge.codegen.outputs.common import HEADER, python_packages
 from opbridge.waist.schema import Argument, EnumName
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 
 from opbridge.base import floating_point
-from opbridge.codegen.model import COMPOSITE_KEYS, Backend, BackendKernel, BackendOperator
+from opbridge.codegen.backend import COMPOSITE_KEYS, Backend, BackendKernel, BackendOperator
 from opbridge.codegen.outputs.common import HEADER, python_packages
 
 _NOTE = HEADER.removeprefix("// ").rstrip()

@@ -14,7 +14,7 @@ from collections.abc import Iterable
 from itertools import groupby
 
 from opbridge.base.errors import SchemaError
-from opbridge.codegen.model import Backend, BackendOperator
+from opbridge.codegen.backend import Backend, BackendOperator
 from opbridge.codegen.outputs.common import python_packages
 from opbridge.waist.schema import Argument, Default, EnumName, ListType, OptionalType, Schema, Type
 

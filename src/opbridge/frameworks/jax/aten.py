@@ -15,7 +15,7 @@ import torch
 
 from opbridge._core import infer_target
 from opbridge.base.errors import CallError, UnsupportedError
-from opbridge.frameworks.aten.operators import AtenOperator, needs_values, target_names, translated
+from opbridge.frameworks.aten.aten_operator import AtenOperator, needs_values, target_names, translated
 from opbridge.frameworks.jax.call import Array, Like
 from opbridge.frameworks.jax.formula_functions import CODES, DTYPES
 from opbridge.frameworks.jax.handler import register_handler

@@ -89,7 +89,7 @@ class LibraryOperator:
     def _operator(self, name: str) -> Any:
         """Return the operator that a formula calls by this name."""
         if name.startswith("aten::"):
-            from opbridge.frameworks.aten.runtime import open_operator
+            from opbridge.frameworks.aten.aten_runtime import open_operator
 
             return open_operator(name).jax
         names = self._library.catalog.names

@@ -13,7 +13,7 @@ def resolve(call: str, device: str) -> object:
     said = json.loads(call)
     name = said["op"]
     if name not in operators and name.startswith("aten::"):
-        from opbridge.frameworks.aten.runtime import open_operator
+        from opbridge.frameworks.aten.aten_runtime import open_operator
 
         open_operator(name)
     if name not in operators:

@@ -82,7 +82,7 @@ class MindSporeOperator:
     def _operator(self, name: str) -> Any:
         """Return the operator that a formula calls by this name."""
         if name.startswith("aten::"):
-            from opbridge.frameworks.aten.operators import AtenOperator  # which imports PyTorch
+            from opbridge.frameworks.aten.aten_operator import AtenOperator  # which imports PyTorch
             from opbridge.frameworks.mindspore import aten
 
             return aten.view(AtenOperator.find(name))

@@ -21,7 +21,7 @@ from mindspore.ops import functional
 
 from opbridge import _core
 from opbridge.base.errors import CallError, OpbridgeError, UnsupportedError
-from opbridge.frameworks.aten.operators import AtenOperator, needs_values, result_types, target_names, translated
+from opbridge.frameworks.aten.aten_operator import AtenOperator, needs_values, result_types, target_names, translated
 from opbridge.frameworks.mindspore.aten_eager import TorchFunction
 from opbridge.frameworks.mindspore.cell import CODES, DTYPE_NAMES, TYPES, Constant, OperatorPrimitive
 from opbridge.frameworks.mindspore.cell import translated as translated_of_graph

@@ -13,7 +13,7 @@ import torch
 from mindspore import Tensor, nn, ops
 from mindspore.utils.dlpack import from_dlpack, to_dlpack
 
-from opbridge.frameworks.aten.operators import result_types, translated
+from opbridge.frameworks.aten.aten_operator import result_types, translated
 from opbridge.frameworks.mindspore.cell import DTYPES
 
 _REFUSED = "is not differentiable with respect to argument"

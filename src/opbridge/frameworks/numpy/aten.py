@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from opbridge.frameworks.aten.operators import AtenOperator, translated
+from opbridge.frameworks.aten.aten_operator import AtenOperator, translated
 from opbridge.frameworks.torch.native import load_native
 
 

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from opbridge.base.errors import CallError, KernelError, OpbridgeError, UnsupportedError
-from opbridge.frameworks.importing import when_imported
-from opbridge.frameworks.torch import flops, ruled
-from opbridge.frameworks.torch.fakes import bound, fake_outputs
+from opbridge.frameworks.import_hooks import when_imported
+from opbridge.frameworks.torch import added_rules, flops
+from opbridge.frameworks.torch.fake_outputs import bound, fake_outputs
 from opbridge.frameworks.torch.native import native_or_reason
-from opbridge.frameworks.torch.uncompiled import operators as uncompiled
+from opbridge.frameworks.torch.uncompiled import library_registration as uncompiled
 
 if TYPE_CHECKING:
     from opbridge.frameworks.interface import Library
@@ -37,7 +37,9 @@ def define(library: Library) -> None:
             if isinstance(native, OpbridgeError):
                 old = uncompiled.define(library, index, native)
             else:
-                old = native.define(library.catalog.plan, index, _finder(library, index), ruled.forward(library, index))
+                old = native.define(
+                    library.catalog.plan, index, _finder(library, index), added_rules.forward(library, index)
+                )
         except RuntimeError as error:
             reason = str(error).partition("\n")[0]
             raise UnsupportedError(f"{entry.name}: PyTorch refuses the operator: {reason}\n  {entry.schema}") from error

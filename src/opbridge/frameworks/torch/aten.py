@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from opbridge.frameworks.aten.operators import AtenOperator
+from opbridge.frameworks.aten.aten_operator import AtenOperator
 
 
 def view(operator: AtenOperator) -> Any:

@@ -99,7 +99,7 @@ def build_adapter(
 
     def work(folder: Path) -> Dependencies:
         from opbridge.build.toolchains.compilation import compile_library
-        from opbridge.build.toolchains.process import Compilers
+        from opbridge.build.toolchains.compiler_processes import Compilers
 
         compile_library(absolute(asked), toolchain_for(asked.language), folder, cache, lambda _: None, Compilers())
         return Dependencies()

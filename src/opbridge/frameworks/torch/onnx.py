@@ -10,7 +10,7 @@ from typing import Any
 
 from opbridge.base.errors import CallError, ToolchainError, UnsupportedError
 from opbridge.build.sources.onnxruntime_export import operator_name
-from opbridge.frameworks.aten.operators import AtenOperator
+from opbridge.frameworks.aten.aten_operator import AtenOperator
 from opbridge.waist.op import Op, OpLibrary
 from opbridge.waist.schema import Argument, Schema
 

@@ -11,7 +11,7 @@ import torch
 from torch.utils._pytree import tree_flatten, tree_unflatten
 
 from opbridge.base.errors import UnsupportedError
-from opbridge.models.conversion.wholes import is_abstract, tensors_of
+from opbridge.models.conversion.opaque_modules import is_abstract, tensors_of
 
 NAMESPACE = "opbridge_assumptions"
 ASSUMED = f"{NAMESPACE}::assumed"

@@ -12,7 +12,7 @@ import torch
 
 from opbridge.base.errors import UnsupportedError
 from opbridge.models.conversion.source_lines import user_line
-from opbridge.models.conversion.writes import written
+from opbridge.models.conversion.written_views import written
 
 _IDLE = {"mul_": 1, "div_": 1, "add_": 0, "sub_": 0}
 """In-place operators, with the number that makes each do nothing."""

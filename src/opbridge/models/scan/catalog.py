@@ -10,7 +10,7 @@ from typing import Any
 
 import torch
 
-from opbridge.frameworks.aten.operators import NAMESPACE, AtenOperator
+from opbridge.frameworks.aten.aten_operator import NAMESPACE, AtenOperator
 
 _NAMESPACES = ("", "nn.functional", "linalg", "special", "fft", "Tensor")
 """The torch namespaces in which Python users find an operator, the best documented first."""

@@ -8,7 +8,7 @@ from typing import Any
 import mindspore
 import torch
 
-from opbridge.models.scan.names import candidates, find
+from opbridge.models.scan.mindspore_names import candidates, find
 
 VERSION = mindspore.__version__
 TENSOR = mindspore.Tensor

@@ -14,8 +14,8 @@ from pathlib import Path
 from opbridge.base.errors import InputError
 from opbridge.base.progress import step
 from opbridge.twins.ascend import LANGUAGE
-from opbridge.twins.ascend.compiling import compile_source
-from opbridge.twins.common.complaints import complain
+from opbridge.twins.ascend.compiler_command import compile_source
+from opbridge.twins.common.compiler_messages import complain
 
 _ASCEND_C = frozenset({"asc", "cce"})
 """The -x languages and file suffixes that are Ascend C, not plain C++."""

@@ -16,7 +16,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from opbridge.build.toolchains import host, stamped_folder
-from opbridge.build.toolchains.model import INCLUDE
+from opbridge.build.toolchains.interface import INCLUDE
 from opbridge.twins import ascend
 from opbridge.twins.ascend import toolchain as ascend_twin
 

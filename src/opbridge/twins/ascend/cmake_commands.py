@@ -10,8 +10,8 @@ from pathlib import Path
 
 from opbridge.base.errors import InputError
 from opbridge.twins.ascend import LANGUAGE
-from opbridge.twins.ascend.compiling import compile_source, translate
-from opbridge.twins.common.complaints import complain
+from opbridge.twins.ascend.compiler_command import compile_source, translate
+from opbridge.twins.common.compiler_messages import complain
 
 # The project's own options come later and win.
 _DEFAULTS = ("-O2", "-g")

@@ -1,6 +1,6 @@
 """The Ascend C twin: the host C++ compiler with opbridge's own headers and library, for NPU kernels.
 
-One command rewrites and compiles each source (opbridge.twins.ascend.compiling). The host toolchain builds the
+One command rewrites and compiles each source (opbridge.twins.ascend.compiler_command). The host toolchain builds the
 library once. Every kernel is linked with it, so that the kernels of one process share memory and reports. The
 checks are switched on or off at each launch: `OPBRIDGE_TWIN_CHECKS=0` in the environment turns them off.
 """
@@ -12,10 +12,10 @@ from pathlib import Path
 
 from opbridge.build.cache import Cache
 from opbridge.build.toolchains import host
-from opbridge.build.toolchains.model import INCLUDE, BuildRequest, Command, Commands
+from opbridge.build.toolchains.interface import INCLUDE, BuildRequest, Command, Commands
 from opbridge.twins import ascend
-from opbridge.twins.ascend.compiling import PRELUDE
-from opbridge.twins.common import shipped
+from opbridge.twins.ascend.compiler_command import PRELUDE
+from opbridge.twins.common import shipped_libraries
 from opbridge.twins.common import toolchain as rewriting
 
 name = "Ascend C twin"
@@ -67,7 +67,7 @@ def _flags() -> tuple[str, ...]:
 
 def runtime() -> Path:
     """Return the path of the library that every kernel is linked with, building it if necessary."""
-    return shipped.library(runtime_request())
+    return shipped_libraries.library(runtime_request())
 
 
 def runtime_request() -> BuildRequest:

@@ -10,7 +10,7 @@ from functools import cache
 from pathlib import Path
 
 from opbridge.build.toolchains import host
-from opbridge.build.toolchains.model import BuildRequest, Command, Commands
+from opbridge.build.toolchains.interface import BuildRequest, Command, Commands
 from opbridge.twins.common import RUNTIME
 from opbridge.twins.common.host_calls import INNER
 
@@ -18,7 +18,7 @@ _PACKAGES = Path(__file__).parents[3]
 # Isolated, because the user's folder is the current one and may contain modules named like Python's own.
 _DRIVER = (
     "import sys; sys.path.append(sys.argv[1]); "
-    "from opbridge.twins.{}.compiling import main; sys.exit(main(sys.argv[2:]))"
+    "from opbridge.twins.{}.compiler_command import main; sys.exit(main(sys.argv[2:]))"
 )
 
 _NOT_REWRITING = {"nvcc", "projects", "torch_device"}

@@ -7,9 +7,9 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from opbridge.base import floating_point
-from opbridge.twins.common.columns import BYTES
+from opbridge.twins.common.message_columns import BYTES
 from opbridge.twins.cuda.rewriting import ARCHITECTURE
-from opbridge.twins.cuda.sources import Translation, translate
+from opbridge.twins.cuda.rewritten_sources import Translation, translate
 
 __all__ = [
     "ARCHITECTURE",

@@ -12,7 +12,7 @@ from pathlib import Path
 from opbridge.build.cache import Cache
 from opbridge.build.toolchains import stamped_folder
 from opbridge.twins.common import toolchain as rewriting
-from opbridge.twins.cuda import cccl, for_torch
+from opbridge.twins.cuda import cccl, torch_extension_sources
 
 
 @cache
@@ -32,7 +32,7 @@ def of_torch(install: Path, identity: tuple[str, ...]) -> tuple[str, ...]:
     stamp = _stamp(*identity, str(cccl.find()))
     name = f"torch_{hashlib.sha256(str(install).encode()).hexdigest()[:12]}"
     headers = install / "include"
-    folder = stamped_folder.write(Cache().root / name, stamp, lambda new: for_torch.write(headers, new))
+    folder = stamped_folder.write(Cache().root / name, stamp, lambda new: torch_extension_sources.write(headers, new))
     return (f"-isystem{folder}",)
 
 

@@ -1,6 +1,6 @@
 """The CUDA twin: the host C++ compiler for `.cu` sources, with opbridge's own headers and library.
 
-One command rewrites and compiles each source (opbridge.twins.cuda.compiling). The host toolchain builds the
+One command rewrites and compiles each source (opbridge.twins.cuda.compiler_command). The host toolchain builds the
 library once. Every kernel is linked with it, so that the kernels of one process share the device, its memory
 and its streams.
 """
@@ -15,13 +15,13 @@ from pathlib import Path
 from opbridge.build.cache import Cache
 from opbridge.build.toolchains import host
 from opbridge.build.toolchains.builder import build
-from opbridge.build.toolchains.model import INCLUDE, PROFILE, BuildRequest, Command, Commands
+from opbridge.build.toolchains.interface import INCLUDE, PROFILE, BuildRequest, Command, Commands
 from opbridge.twins import cuda
-from opbridge.twins.common import shipped
+from opbridge.twins.common import shipped_libraries
 from opbridge.twins.common import toolchain as rewriting
-from opbridge.twins.cuda import for_torch, rewritten_headers
-from opbridge.twins.cuda.compiling import AS_NVCC_READS, PRELUDE
-from opbridge.twins.cuda.own_names import SEVERAL
+from opbridge.twins.cuda import rewritten_headers, torch_extension_sources
+from opbridge.twins.cuda.compiler_command import AS_NVCC_READS, PRELUDE
+from opbridge.twins.cuda.unique_symbols import SEVERAL
 
 _BINDINGS, _BINDINGS_FILE = INCLUDE.parent / "native" / "torch_bindings", "libopbridge_torch_bindings.so"
 
@@ -62,11 +62,15 @@ def commands(request: BuildRequest, folder: Path) -> Commands:
         include_dirs=own,
         defines=(*(pair for pair in request.defines if pair[0] not in (CHECKS, PROFILE)), *several),
         source_flags=(*request.source_flags, *((source, _flags(request, source)) for source in request.sources)),
-        flags=(*opbridge, *request.flags, *(for_torch.PRELUDE if request.library else ())),
+        flags=(*opbridge, *request.flags, *(torch_extension_sources.PRELUDE if request.library else ())),
         link_flags=(
             *cuda.link_flags(checks, profile_runtime() if _has(request, PROFILE) else runtime()),
             *(_bindings_flags() if _leaves_python_to_library(request) else ()),
-            *(for_torch.link_flags() if request.library and checks and not _has(request, for_torch.DEVICE) else ()),
+            *(
+                torch_extension_sources.link_flags()
+                if request.library and checks and not _has(request, torch_extension_sources.DEVICE)
+                else ()
+            ),
             *request.link_flags,
         ),
     )
@@ -118,7 +122,7 @@ def companions() -> tuple[Path, ...]:
 
 def sources_for_torch(texts: Sequence[str]) -> tuple[Path, ...]:
     """Return the sources that define what these texts call and only a GPU build of PyTorch has."""
-    return tuple(for_torch.shims(texts))
+    return tuple(torch_extension_sources.shims(texts))
 
 
 def as_edited(source: Path, command: Command) -> tuple[str, ...]:
@@ -130,7 +134,10 @@ def as_edited(source: Path, command: Command) -> tuple[str, ...]:
 def _flags(request: BuildRequest, source: Path) -> tuple[str, ...]:
     before_torch: tuple[str, ...] = ()
     if torch := request.library:
-        before_torch = (f"-isystem{for_torch.INCLUDE}", *rewritten_headers.of_torch(torch.folder, torch.identity))
+        before_torch = (
+            f"-isystem{torch_extension_sources.INCLUDE}",
+            *rewritten_headers.of_torch(torch.folder, torch.identity),
+        )
     binds = source in request.bindings
     own = cuda.flags(_has_checks(request) and not binds, host.is_clang(), _has(request, PROFILE))
     names = () if host.is_clang() or source.suffix != ".cu" else AS_NVCC_READS
@@ -174,12 +181,12 @@ def runtime() -> Path:
 
     In a profiled process it is the counting library, so that the process has one simulated device and not two.
     """
-    return profile_runtime() if os.environ.get(PROFILE) else shipped.library(runtime_request())
+    return profile_runtime() if os.environ.get(PROFILE) else shipped_libraries.library(runtime_request())
 
 
 def profile_runtime() -> Path:
     """Return the library that profiled kernels are linked with."""
-    return shipped.library(profile_runtime_request())
+    return shipped_libraries.library(profile_runtime_request())
 
 
 def library(name: str, twin: Path | None = None) -> Path:
@@ -187,7 +194,7 @@ def library(name: str, twin: Path | None = None) -> Path:
 
     It is already linked with the twin's own library, so its users need not find that one.
     """
-    return shipped.library(library_request(name, twin))
+    return shipped_libraries.library(library_request(name, twin))
 
 
 def runtime_request() -> BuildRequest:

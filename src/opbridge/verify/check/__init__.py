@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from opbridge.base.errors import InputError, did_you_mean
 from opbridge.frameworks import FRAMEWORKS, installed
-from opbridge.verify.check.model import (
+from opbridge.verify.check.results import (
     CHECKS,
     INPUTS,
     OF_MEMORY,
@@ -25,7 +25,7 @@ from opbridge.verify.check.model import (
     Settings,
     Status,
 )
-from opbridge.waist.manifest.kernels import DEVICES
+from opbridge.waist.manifest.kernel_origins import DEVICES
 
 if TYPE_CHECKING:
     from opbridge.waist.op import Op
@@ -122,8 +122,8 @@ def _run(
     settings: Settings,
     on_row: Callable[[Row], None],
 ) -> None:
-    from opbridge.build.toolchains.process import processors
-    from opbridge.verify.check.running import build, run
+    from opbridge.build.toolchains.compiler_processes import processors
+    from opbridge.verify.check.check_processes import build, run
 
     def jobs(framework: str, checks: tuple[str, ...]) -> list[OperatorChecks]:
         return [

@@ -17,12 +17,12 @@ from opbridge.base.errors import UnsupportedError
 from opbridge.verify.check import inputs
 from opbridge.verify.check.arrays import Argument, Array, arguments
 from opbridge.verify.check.called_operator import CalledOperator
-from opbridge.verify.check.deriving import arguments_of_call, described, in_types_of, origin_of
+from opbridge.verify.check.derived_inputs import arguments_of_call, described, in_types_of, origin_of
 from opbridge.verify.check.drivers import Driver, NotHere
 from opbridge.verify.check.inputs import Case, Form
-from opbridge.verify.check.kernels import is_finding
-from opbridge.verify.check.model import Settings
+from opbridge.verify.check.kernel_declarations import is_finding
 from opbridge.verify.check.outcomes import REFUSALS, Failure, Skip
+from opbridge.verify.check.results import Settings
 from opbridge.waist.manifest.samples import TensorSample
 
 _WITHOUT_OTHER_SIZES = ("plain", "one element", "no elements", "no dimensions")

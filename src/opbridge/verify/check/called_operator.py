@@ -10,9 +10,9 @@ from typing import Any
 from opbridge.verify.check.arrays import Argument, Array
 from opbridge.verify.check.drivers import Driver
 from opbridge.verify.check.inputs import Case
-from opbridge.verify.check.kernels import KernelFacts, build_kernel, facts_of
-from opbridge.verify.check.model import Settings
+from opbridge.verify.check.kernel_declarations import KernelFacts, build_kernel, facts_of
 from opbridge.verify.check.outcomes import Failure
+from opbridge.verify.check.results import Settings
 from opbridge.waist.manifest import OpSpec
 from opbridge.waist.rules import FromKernel, evaluate_out
 from opbridge.waist.schema import Schema

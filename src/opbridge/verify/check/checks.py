@@ -7,12 +7,20 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from opbridge.base.errors import OpbridgeError
-from opbridge.verify.check import comparing, differentiating, precision, reading, robustness, sharding, specials
-from opbridge.verify.check.gradients import Verdict
-from opbridge.verify.check.manners import has_manners_of_its_own, manners
-from opbridge.verify.check.model import INPUTS, MANNERS, SANITIZERS, Row, Status
+from opbridge.verify.check import (
+    behavior_checks,
+    gradient_checks,
+    precision,
+    reads,
+    result_checks,
+    sharding,
+    special_values,
+)
+from opbridge.verify.check.numeric_derivatives import Verdict
 from opbridge.verify.check.operator_under_test import OperatorUnderTest
 from opbridge.verify.check.outcomes import Failure, Skip, Unchecked
+from opbridge.verify.check.process_state import has_manners_of_its_own, manners
+from opbridge.verify.check.results import INPUTS, MANNERS, SANITIZERS, Row, Status
 
 
 @dataclass(frozen=True)
@@ -32,7 +40,7 @@ def inputs(subject: OperatorUnderTest) -> str:
 def exercise(subject: OperatorUnderTest) -> str:
     """Call the kernel in all the usual ways while a sanitizer watches."""
     inputs(subject)
-    for check in (comparing.dtypes, comparing.shapes, comparing.strides, robustness.threads):
+    for check in (result_checks.dtypes, result_checks.shapes, result_checks.strides, behavior_checks.threads):
         try:
             check(subject)
         except (Failure, Skip, Unchecked, OpbridgeError):
@@ -41,22 +49,22 @@ def exercise(subject: OperatorUnderTest) -> str:
 
 
 TABLE: dict[str, Check] = {
-    "bounds": Check(comparing.bounds, comparing.has_guarded_outputs),
-    "reads": Check(reading.reads, reading.has_inputs_to_place),
+    "bounds": Check(result_checks.bounds, result_checks.has_guarded_outputs),
+    "reads": Check(reads.reads, reads.has_inputs_to_place),
     MANNERS: Check(manners, has_manners_of_its_own),
-    "values": Check(comparing.values),
-    "gradients": Check(differentiating.gradients, differentiating.can_differentiate),
-    "opcheck": Check(differentiating.opcheck, differentiating.is_torch),
-    "dtypes": Check(comparing.dtypes),
-    "shapes": Check(comparing.shapes, comparing.has_shapes),
+    "values": Check(result_checks.values),
+    "gradients": Check(gradient_checks.gradients, gradient_checks.can_differentiate),
+    "opcheck": Check(gradient_checks.opcheck, gradient_checks.is_torch),
+    "dtypes": Check(result_checks.dtypes),
+    "shapes": Check(result_checks.shapes, result_checks.has_shapes),
     "precision": Check(precision.precision, precision.is_numpys),
-    "specials": Check(specials.specials, specials.is_numpys),
-    "strides": Check(comparing.strides, comparing.has_layouts),
-    "aliasing": Check(robustness.aliasing),
-    "determinism": Check(robustness.determinism),
-    "threads": Check(robustness.threads),
-    "memory": Check(robustness.memory),
-    "vmap": Check(comparing.vmap, comparing.has_batch_rule),
+    "specials": Check(special_values.specials, special_values.is_numpys),
+    "strides": Check(result_checks.strides, result_checks.has_layouts),
+    "aliasing": Check(behavior_checks.aliasing),
+    "determinism": Check(behavior_checks.determinism),
+    "threads": Check(behavior_checks.threads),
+    "memory": Check(behavior_checks.memory),
+    "vmap": Check(result_checks.vmap, result_checks.has_batch_rule),
     "shard": Check(sharding.shard, sharding.has_shard_rule),
     INPUTS: Check(inputs),
     **{name: Check(exercise) for name in SANITIZERS},

@@ -10,12 +10,12 @@ from opbridge.verify.check.accepted_inputs import OperatorWithInputs
 from opbridge.verify.check.arrays import Argument, Array, mismatch
 from opbridge.verify.check.drivers import Driver, NotHere
 from opbridge.verify.check.inputs import Case
-from opbridge.verify.check.kernels import device_of
-from opbridge.verify.check.model import Reference, Settings, Status
+from opbridge.verify.check.kernel_declarations import device_of
 from opbridge.verify.check.outcomes import Failure, Skip, first_line
 from opbridge.verify.check.references import Oracle
-from opbridge.verify.check.surroundings import Surroundings
-from opbridge.waist.manifest.kernels import TWINS
+from opbridge.verify.check.results import Reference, Settings, Status
+from opbridge.verify.check.shared_state import Surroundings
+from opbridge.waist.manifest.kernel_origins import TWINS
 
 
 class OperatorUnderTest(OperatorWithInputs):

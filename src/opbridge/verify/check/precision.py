@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 from opbridge.verify.check.arrays import TOLERANCES, Array, place_of_difference
-from opbridge.verify.check.comparing import has_numbers, in_finest
 from opbridge.verify.check.drivers import NotHere
 from opbridge.verify.check.inputs import Case
 from opbridge.verify.check.operator_under_test import OperatorUnderTest
 from opbridge.verify.check.outcomes import Failure, Skip, Unchecked
+from opbridge.verify.check.result_checks import has_numbers, in_finest
 
 _MANY = 260_000
 """The number of elements after which a sum in too short a type has visibly lost precision."""

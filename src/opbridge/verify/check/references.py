@@ -14,13 +14,13 @@ from typing import Any
 import numpy as np
 
 from opbridge.base.errors import InputError, did_you_mean
-from opbridge.base.openings import real_path
+from opbridge.base.safe_open import real_path
 from opbridge.verify.check.arrays import Argument, Array
 from opbridge.verify.check.drivers import Driver, driver, listed, packed
-from opbridge.verify.check.kernels import in_numpy
-from opbridge.verify.check.model import Reference
+from opbridge.verify.check.kernel_declarations import in_numpy
+from opbridge.verify.check.results import Reference
 from opbridge.waist.manifest import DEVICES
-from opbridge.waist.manifest.kernels import TWINS
+from opbridge.waist.manifest.kernel_origins import TWINS
 from opbridge.waist.schema import Schema
 
 _FORMS = "expected a device with a kernel, aten::name, module:function or file.py:function"

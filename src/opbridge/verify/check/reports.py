@@ -8,7 +8,7 @@ from itertools import groupby
 from xml.etree import ElementTree
 
 from opbridge._version import __version__
-from opbridge.verify.check.model import Row, Status
+from opbridge.verify.check.results import Row, Status
 
 
 def to_json(rows: Sequence[Row], seed: int) -> str:

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from opbridge.base.errors import ToolchainError
 from opbridge.build.toolchains import toolchain_for
-from opbridge.build.toolchains.model import INCLUDE
+from opbridge.build.toolchains.interface import INCLUDE
 
 _LIBRARIES = {"address": "libasan.so", "undefined": "libubsan.so", "thread": "libtsan.so"}
 _EXCEPTIONS = "libstdc++.so"

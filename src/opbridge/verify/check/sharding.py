@@ -9,10 +9,10 @@ import numpy as np
 
 from opbridge.base.errors import OpbridgeError
 from opbridge.verify.check.arrays import Argument, Array, mismatch
-from opbridge.verify.check.comparing import ordinary
 from opbridge.verify.check.inputs import Case
 from opbridge.verify.check.operator_under_test import OperatorUnderTest
 from opbridge.verify.check.outcomes import Failure, Skip, counted, first_line
+from opbridge.verify.check.result_checks import ordinary
 from opbridge.waist.rules.sharding import Layout, Names, Sharding, Tensor, base_name, lay_out
 
 _PARTS = 2

@@ -5,10 +5,10 @@ from __future__ import annotations
 import warnings
 from typing import TYPE_CHECKING
 
-from opbridge.verify.check.child import Say, serve
+from opbridge.verify.check.child_process import Say, serve
 
 if TYPE_CHECKING:
-    from opbridge.verify.check.model import OperatorChecks
+    from opbridge.verify.check.results import OperatorChecks
 
 
 def _work(jobs: list[OperatorChecks], say: Say) -> None:
@@ -17,9 +17,9 @@ def _work(jobs: list[OperatorChecks], say: Say) -> None:
     from opbridge.base.errors import BuildError, ToolchainError
     from opbridge.verify.check.checks import row
     from opbridge.verify.check.drivers import driver
-    from opbridge.verify.check.kernels import build_kernel
-    from opbridge.verify.check.model import INPUTS, MANNERS, SANITIZERS, Status
+    from opbridge.verify.check.kernel_declarations import build_kernel
     from opbridge.verify.check.operator_under_test import OperatorUnderTest
+    from opbridge.verify.check.results import INPUTS, MANNERS, SANITIZERS, Status
 
     warnings.simplefilter("ignore")  # warnings of frameworks about code that the user did not write
     for number, job in enumerate(jobs):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from opbridge.waist.formulas.kernels import Generated
-from opbridge.waist.formulas.operators import FormulaOperators, formula_operators
+from opbridge.waist.formulas.derived_operators import FormulaOperators, formula_operators
+from opbridge.waist.formulas.generated_kernels import Generated
 
 __all__ = ["FormulaOperators", "Generated", "formula_operators"]

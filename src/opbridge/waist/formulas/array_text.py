@@ -7,7 +7,6 @@ from collections.abc import Callable, Mapping
 from functools import reduce
 from types import MappingProxyType
 
-from opbridge.waist.formulas.meanings import in_plain_functions
 from opbridge.waist.formulas.nodes import (
     GRID,
     Apply,
@@ -27,8 +26,9 @@ from opbridge.waist.formulas.nodes import (
     Text,
     ordered,
 )
-from opbridge.waist.formulas.reading import OPERATORS, RELATIONS
-from opbridge.waist.formulas.spans import tensors_beside_reductions
+from opbridge.waist.formulas.parser import OPERATORS, RELATIONS
+from opbridge.waist.formulas.short_definitions import in_plain_functions
+from opbridge.waist.formulas.summed_lengths import tensors_beside_reductions
 from opbridge.waist.rules.syntax import (
     Attribute,
     Binary,

@@ -30,7 +30,7 @@ from opbridge.waist.formulas.nodes import (
     made,
     ordered,
 )
-from opbridge.waist.formulas.printing import TOTALS, FormulaText, dtype_of, function_name
+from opbridge.waist.formulas.printer import TOTALS, FormulaText, dtype_of, function_name
 
 _ELEMENTS = {"float16": "half", "bfloat16": "bfloat16_t", "float32": "float"}
 _JOINED = {"sum": "Add", "max": "Max", "min": "Min"}

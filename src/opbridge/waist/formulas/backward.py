@@ -13,10 +13,11 @@ from itertools import zip_longest
 
 from opbridge.base.errors import RuleError
 from opbridge.waist.formulas.array_text import ArrayText
-from opbridge.waist.formulas.building import plus
+from opbridge.waist.formulas.generated_kernels import Generated, output_names, stored_form
 from opbridge.waist.formulas.gradients import gradients, seeded
-from opbridge.waist.formulas.kernels import Generated, output_names, stored_form
 from opbridge.waist.formulas.loops import Output, loops
+from opbridge.waist.formulas.make_nodes import plus
+from opbridge.waist.formulas.moved_slices import CutError, scattered, sliced, with_one_size
 from opbridge.waist.formulas.nodes import (
     GRID,
     Apply,
@@ -32,12 +33,11 @@ from opbridge.waist.formulas.nodes import (
     ordered,
     rebuilt,
 )
+from opbridge.waist.formulas.parser import Program
 from opbridge.waist.formulas.part_text import PartText
-from opbridge.waist.formulas.printing import is_index
-from opbridge.waist.formulas.reading import Program
+from opbridge.waist.formulas.printer import is_index
 from opbridge.waist.formulas.rules import flops_rule, in_order, mapping_rules
 from opbridge.waist.formulas.size_text import names_of
-from opbridge.waist.formulas.slicing import CutError, scattered, sliced, with_one_size
 from opbridge.waist.rules.formulas import depth
 from opbridge.waist.rules.parser import MAX_DEPTH
 from opbridge.waist.rules.syntax import Binary, Expr, Index, Int, Name

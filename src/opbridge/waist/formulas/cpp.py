@@ -7,7 +7,7 @@ from textwrap import indent
 from opbridge.base.errors import RuleError
 from opbridge.waist.formulas.loops import Loops, Output
 from opbridge.waist.formulas.nodes import Apply, Expand, Extent, Node, Reduce, Scan, Tensor, ordered
-from opbridge.waist.formulas.printing import Printer, function_name
+from opbridge.waist.formulas.printer import Printer, function_name
 
 _MOST_KEPT = 32
 """The same as `ob::Row::most_kept`."""

@@ -7,7 +7,7 @@ from textwrap import indent
 from opbridge.waist.formulas.functions import CALL
 from opbridge.waist.formulas.loops import Loops, Output
 from opbridge.waist.formulas.nodes import Apply, Extent, Node, Reduce, Scalar, Scan, Tensor, Text, ordered
-from opbridge.waist.formulas.printing import ATTRIBUTES, Printer, function_name
+from opbridge.waist.formulas.printer import ATTRIBUTES, Printer, function_name
 
 
 def cuda_source(loops: Loops) -> str:

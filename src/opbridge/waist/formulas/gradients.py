@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from opbridge.waist.formulas.building import apply, count, expand, number, plus, reduce, scan, squeeze
 from opbridge.waist.formulas.functions import FUNCTIONS, REDUCTIONS
-from opbridge.waist.formulas.meanings import value_of
+from opbridge.waist.formulas.make_nodes import apply, count, expand, number, plus, reduce, scan, squeeze
 from opbridge.waist.formulas.nodes import Apply, Expand, Extent, Form, Node, Reduce, Scan, Squeeze, Tensor, ordered
+from opbridge.waist.formulas.short_definitions import value_of
 
 _NOTHING = number(0)
 

@@ -9,8 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from opbridge.base.errors import RuleError
-from opbridge.waist.formulas.building import apply, count
-from opbridge.waist.formulas.meanings import in_plain_functions
+from opbridge.waist.formulas.make_nodes import apply, count
 from opbridge.waist.formulas.nodes import (
     Apply,
     Axes,
@@ -28,7 +27,8 @@ from opbridge.waist.formulas.nodes import (
     Text,
     ordered,
 )
-from opbridge.waist.formulas.spans import Span
+from opbridge.waist.formulas.short_definitions import in_plain_functions
+from opbridge.waist.formulas.summed_lengths import Span
 from opbridge.waist.schema import Schema
 
 

@@ -6,10 +6,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import reduce
 
 from opbridge.waist.formulas.array_text import ArrayText, axis_text
+from opbridge.waist.formulas.moved_slices import CutError
 from opbridge.waist.formulas.nodes import GRID, Cut, Node, Tensor, ordered
 from opbridge.waist.formulas.sizes import is_zero, minus, plus
-from opbridge.waist.formulas.slicing import CutError
-from opbridge.waist.formulas.spans import tensors_beside_reductions
+from opbridge.waist.formulas.summed_lengths import tensors_beside_reductions
 from opbridge.waist.rules.syntax import (
     Attribute,
     Binary,

@@ -19,7 +19,7 @@ from opbridge.waist.formulas.nodes import (
     is_cut,
     ordered,
 )
-from opbridge.waist.formulas.printing import dtype_of, is_index
+from opbridge.waist.formulas.printer import dtype_of, is_index
 from opbridge.waist.schema import Schema
 
 

@@ -6,19 +6,19 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from opbridge.waist.manifest.fields import json_schema
-    from opbridge.waist.manifest.kernels import DEVICES, KernelRef
-    from opbridge.waist.manifest.model import Manifest, ManifestErrors, OpSpec
+    from opbridge.waist.manifest.kernel_origins import DEVICES, KernelRef
+    from opbridge.waist.manifest.library_declaration import Manifest, ManifestErrors, OpSpec
     from opbridge.waist.manifest.samples import Sample, TensorSample
 
 __all__ = ["DEVICES", "KernelRef", "Manifest", "ManifestErrors", "OpSpec", "Sample", "TensorSample", "json_schema"]
 
 _HOMES = {
     "json_schema": "fields",
-    "DEVICES": "kernels",
-    "KernelRef": "kernels",
-    "Manifest": "model",
-    "ManifestErrors": "model",
-    "OpSpec": "model",
+    "DEVICES": "kernel_origins",
+    "KernelRef": "kernel_origins",
+    "Manifest": "library_declaration",
+    "ManifestErrors": "library_declaration",
+    "OpSpec": "library_declaration",
     "Sample": "samples",
     "TensorSample": "samples",
 }

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from opbridge.waist.manifest.kernels import DEVICES
-from opbridge.waist.manifest.kinds import Arguments, ByForm, Field, ListOf, Record, Table, Text
+from opbridge.waist.manifest.field_kinds import Arguments, ByForm, Field, ListOf, Record, Table, Text
+from opbridge.waist.manifest.kernel_origins import DEVICES
 
 _FORMULA_TYPES = ("string", "number", "boolean")
 _FORMULA = Text("a formula", _FORMULA_TYPES)

@@ -10,7 +10,7 @@ from typing import NoReturn
 from opbridge.base.errors import ManifestError, did_you_mean
 from opbridge.waist.manifest.fields import TENSOR
 from opbridge.waist.rules import DTYPES
-from opbridge.waist.rules.kinds import Locate, Path, no_location
+from opbridge.waist.rules.value_kinds import Locate, Path, no_location
 from opbridge.waist.schema import Argument, BaseType, ListType, OptionalType, Schema, Type
 
 Scalar = bool | int | float | str | None

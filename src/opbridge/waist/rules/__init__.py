@@ -11,7 +11,7 @@ from opbridge.waist.rules.dimensions import Batch, Dimensions
 from opbridge.waist.rules.dtypes import DTYPE_CODES, DTYPES, promote
 from opbridge.waist.rules.evaluation import evaluate
 from opbridge.waist.rules.formulas import Formula, formula_environment
-from opbridge.waist.rules.model import Rules
+from opbridge.waist.rules.operator_rules import Rules
 from opbridge.waist.rules.outputs import (
     FromKernel,
     Like,

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
-from opbridge.waist.rules.kinds import Kind
+from opbridge.waist.rules.value_kinds import Kind
 
 _NUMBERS = frozenset({Kind.INT, Kind.FLOAT, Kind.BOOL})
 _ACCEPTED = {

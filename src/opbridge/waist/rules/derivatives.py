@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from opbridge.base.errors import RuleError, did_you_mean
 from opbridge.waist.rules.formulas import Formula, FormulaChecker, Meaning, accepts_kind, meanings, parse_formula
-from opbridge.waist.rules.kinds import Kind, Place, kind_of
 from opbridge.waist.rules.parser import Source
 from opbridge.waist.rules.syntax import Call, Expr, Name
+from opbridge.waist.rules.value_kinds import Kind, Place, kind_of
 from opbridge.waist.schema import Argument, Schema
 
 _EXAMPLE = "derivatives: {x: grad * y, y: grad * x}"

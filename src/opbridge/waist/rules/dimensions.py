@@ -7,8 +7,8 @@ from collections import Counter
 from dataclasses import dataclass
 
 from opbridge.base.errors import did_you_mean
-from opbridge.waist.rules.kinds import Place
 from opbridge.waist.rules.parser import Source
+from opbridge.waist.rules.value_kinds import Place
 from opbridge.waist.schema import Schema
 
 Group = tuple[str, ...]

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from opbridge.base.errors import RuleError, did_you_mean
 from opbridge.waist.rules.arrays import ARRAY_FUNCTIONS
 from opbridge.waist.rules.dtypes import DTYPE_CODES
-from opbridge.waist.rules.kinds import ELEMENTS, Kind, kind_of
 from opbridge.waist.rules.parser import MAX_DEPTH, Source, parse_expression
 from opbridge.waist.rules.statements import Statement, statements
 from opbridge.waist.rules.syntax import (
@@ -31,6 +30,7 @@ from opbridge.waist.rules.syntax import (
     Str,
     Unary,
 )
+from opbridge.waist.rules.value_kinds import ELEMENTS, Kind, kind_of
 from opbridge.waist.schema import Argument, Schema
 
 _NUMBERS = frozenset({Kind.INT, Kind.FLOAT})

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from opbridge.base.names import is_cpp_name
-from opbridge.waist.rules.kinds import Kind, Place
 from opbridge.waist.rules.lowering import Lowering
 from opbridge.waist.rules.parser import Source, parse_expression
 from opbridge.waist.rules.syntax import Call, Expr
+from opbridge.waist.rules.value_kinds import Kind, Place
 from opbridge.waist.schema import Schema
 
 BLOCKS = "blockDim"

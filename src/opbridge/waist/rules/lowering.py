@@ -14,7 +14,6 @@ from enum import IntEnum, auto
 
 from opbridge.base.errors import RuleError, did_you_mean
 from opbridge.waist.rules.dtypes import DTYPE_CODES
-from opbridge.waist.rules.kinds import ELEMENTS, Kind, kind_of
 from opbridge.waist.rules.parser import Source
 from opbridge.waist.rules.syntax import (
     Attribute,
@@ -35,6 +34,7 @@ from opbridge.waist.rules.syntax import (
     Str,
     Unary,
 )
+from opbridge.waist.rules.value_kinds import ELEMENTS, Kind, kind_of
 from opbridge.waist.schema import Argument, Schema
 
 Words = tuple[int, ...]

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from opbridge.base.errors import RuleError, did_you_mean
-from opbridge.waist.rules.kinds import NOWHERE, Kind, Place, kind_of
 from opbridge.waist.rules.lowering import Lowering
 from opbridge.waist.rules.parser import Source, parse_expression
 from opbridge.waist.rules.sizes import SizeEvaluator
 from opbridge.waist.rules.syntax import Attribute, Call, Expr, Index, ListOf, Name
+from opbridge.waist.rules.value_kinds import NOWHERE, Kind, Place, kind_of
 from opbridge.waist.schema import Schema
 
 _EXAMPLE = "out: x, out: broadcast(x, y) or out: {shape: [x.shape[0], n], dtype: x.dtype}"

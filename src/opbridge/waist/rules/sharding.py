@@ -14,8 +14,8 @@ from functools import cached_property
 
 from opbridge.base.errors import CallError, RuleError, did_you_mean
 from opbridge.waist.rules.dimensions import ANONYMOUS, DOTS, Dimensions, Group, parse_dimensions
-from opbridge.waist.rules.kinds import Place
 from opbridge.waist.rules.parser import Source
+from opbridge.waist.rules.value_kinds import Place
 from opbridge.waist.schema import Schema
 
 _PART = re.compile(r"\S+")

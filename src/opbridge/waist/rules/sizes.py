@@ -11,8 +11,8 @@ from typing import Any
 from opbridge.base.errors import RuleError
 from opbridge.waist.rules.dtypes import DTYPES, promote
 from opbridge.waist.rules.evaluation import Evaluator
-from opbridge.waist.rules.kinds import Kind, kind_of
 from opbridge.waist.rules.syntax import Call, Compare, Expr, Name
+from opbridge.waist.rules.value_kinds import Kind, kind_of
 from opbridge.waist.schema import Schema
 
 Shape = tuple[Any, ...]

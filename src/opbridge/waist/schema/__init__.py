@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from opbridge.waist.schema.model import Schema
+from opbridge.waist.schema.function_schema import Schema
 from opbridge.waist.schema.parts import (
     RESERVED_WORDS,
     Alias,

@@ -11,7 +11,7 @@ import pytest
 
 import opbridge as ob
 from opbridge.analysis.profile.ascend.durations import COPY_HEAD, SCALAR, VECTOR_HEAD, Rates
-from opbridge.analysis.profile.ascend.model import KernelTimeline
+from opbridge.analysis.profile.ascend.timeline import KernelTimeline
 from opbridge.analysis.profile.chips import chip_named
 from opbridge.base.errors import InputError
 from opbridge.cli import main

@@ -9,7 +9,7 @@ import torch
 
 from opbridge.analysis.profile.chips import chip_named
 from opbridge.analysis.profile.pytorch.convolutions import Window, seconds
-from opbridge.analysis.profile.pytorch.hollow import Hollow
+from opbridge.analysis.profile.pytorch.operator_recorder import Hollow
 
 CHIP = chip_named("a100")
 TENSORS = CHIP.matrix_rate / 2

@@ -10,9 +10,9 @@ import torch
 from forked_python import PYTHON
 
 from opbridge.analysis.profile.chips import chip_named
-from opbridge.analysis.profile.pytorch.hollow import Hollow
 from opbridge.analysis.profile.pytorch.models import calls_of
-from opbridge.analysis.profile.pytorch.timing import GAP, HOST, START, Call, ModelCost, seconds
+from opbridge.analysis.profile.pytorch.operator_recorder import Hollow
+from opbridge.analysis.profile.pytorch.operator_times import GAP, HOST, START, Call, ModelCost, seconds
 
 NAMES = ("Model", "get_inputs", "get_init_inputs")
 # A terabyte goes through it: nobody computes that in a test.
@@ -79,7 +79,7 @@ def test_what_is_not_computed_takes_no_memory() -> None:
     """An answer may have no more than half of the machine's; tensors of 16 GiB are counted where 2 are allowed."""
     text = """
 import resource, torch
-from opbridge.analysis.profile.pytorch.hollow import Hollow
+from opbridge.analysis.profile.pytorch.operator_recorder import Hollow
 resource.setrlimit(resource.RLIMIT_DATA, (2 << 30, 2 << 30))
 with Hollow() as watched:
     torch.rand(1 << 16, 1 << 16)[1:].relu()

@@ -6,8 +6,8 @@ import pytest
 import torch
 
 from opbridge.analysis.profile.chips import chip_named
-from opbridge.analysis.profile.pytorch.hollow import Hollow
 from opbridge.analysis.profile.pytorch.norms import Means, seconds
+from opbridge.analysis.profile.pytorch.operator_recorder import Hollow
 
 CHIP = chip_named("a100")
 MOVING = 1e-3

@@ -6,10 +6,10 @@ import pytest
 import torch
 
 from opbridge.analysis.profile.chips import chip_named
-from opbridge.analysis.profile.model import LAUNCH
-from opbridge.analysis.profile.pytorch.hollow import Hollow
+from opbridge.analysis.profile.profile_contents import LAUNCH
+from opbridge.analysis.profile.pytorch.operator_recorder import Hollow
+from opbridge.analysis.profile.pytorch.operator_times import GAP, Call, seconds
 from opbridge.analysis.profile.pytorch.recurrent import Recurrent
-from opbridge.analysis.profile.pytorch.timing import GAP, Call, seconds
 
 ROWS, STEPS, WIDTH, HIDDEN, LAYERS = 10, 512, 128, 256, 3
 

@@ -49,7 +49,7 @@ def test_the_kernel_is_given_the_structs_of_the_host(project: Project, operator:
     assert "#define DTYPE_Z half\n#define ORIG_DTYPE_Z DT_FLOAT16\n" in header
 
 
-@pytest.mark.matrix("build/toolchains/test_own_objects.py links two libraries with such variables, of plain C++")
+@pytest.mark.matrix("build/toolchains/test_isolated_variables.py links two libraries with such variables, of plain C++")
 def test_two_projects_have_global_objects_of_one_name(tmp_path: Path) -> None:
     """As by a header that both include: the process that had read both was aborted at its end."""
     for name in ("a", "b"):

@@ -20,7 +20,7 @@ from opbridge.build.cache import Cache
 from opbridge.build.toolchains import BuildRequest, Toolchain, build
 from opbridge.twins.common import toolchain as rewriting
 from opbridge.twins.cuda import toolchain as cuda_twin
-from opbridge.twins.cuda.own_names import RELOCATABLE
+from opbridge.twins.cuda.unique_symbols import RELOCATABLE
 
 MakeRequest = Callable[..., BuildRequest]
 

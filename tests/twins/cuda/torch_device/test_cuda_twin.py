@@ -79,7 +79,7 @@ print(mixed.grad.tolist(), torch.accelerator.is_available())
     assert done.stdout.splitlines() == expected, done.stderr
 
 
-@pytest.mark.matrix("tests/verify/check/test_running.py::test_kernels_for_cuda_are_checked_on_the_twin")
+@pytest.mark.matrix("tests/verify/check/test_check_processes.py::test_kernels_for_cuda_are_checked_on_the_twin")
 def test_a_kernel_for_gpus_alone_is_checked_against_its_twin() -> None:
     """There is none for the CPU that it could be held against."""
     opbridge = [PYTHON, "-m", "opbridge"]

@@ -12,7 +12,7 @@ from typing import Any
 
 from opbridge.analysis.judge.submissions import Options, Submission
 from opbridge.base.errors import InputError
-from opbridge.base.openings import read_file
+from opbridge.base.safe_open import read_file
 
 _FIELDS = {"reference": str, "answer": str, "language": str, "sizes": dict, "seed": int}
 _LANGUAGES = {"python": ".py", "cuda": ".cu", "c++": ".cpp", "json": ".json"}

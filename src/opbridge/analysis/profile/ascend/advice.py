@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from opbridge.analysis.profile.ascend.model import CoreTimeline, KernelTimeline, StepLine
-from opbridge.analysis.profile.ascend.recorded import Buffers
+from opbridge.analysis.profile.ascend.instruction_records import Buffers
+from opbridge.analysis.profile.ascend.timeline import CoreTimeline, KernelTimeline, StepLine
 
 _GOOD_COPY = 16 << 10
 """Bytes from which copies reach full speed, according to the best practices."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from opbridge.analysis.profile.ascend.recorded import Step
+from opbridge.analysis.profile.ascend.instruction_records import Step
 from opbridge.analysis.profile.chips import Chip
 
 ISSUE = 4

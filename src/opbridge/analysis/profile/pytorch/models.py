@@ -9,9 +9,9 @@ from typing import Any
 
 import torch
 
-from opbridge.analysis.profile.pytorch.hollow import Hollow
+from opbridge.analysis.profile.pytorch.operator_recorder import Hollow
+from opbridge.analysis.profile.pytorch.operator_times import Call
 from opbridge.analysis.profile.pytorch.recurrent import Recurrent
-from opbridge.analysis.profile.pytorch.timing import Call
 
 
 def calls_of(task: Path, answer: Path, names: tuple[str, str, str], device: str) -> list[Call]:

@@ -7,8 +7,8 @@ from typing import Any
 
 from torch.overrides import TorchFunctionMode
 
-from opbridge.analysis.profile.pytorch.operators import bytes_of, dtype_of
-from opbridge.analysis.profile.pytorch.timing import Call
+from opbridge.analysis.profile.pytorch.operator_counts import bytes_of, dtype_of
+from opbridge.analysis.profile.pytorch.operator_times import Call
 
 _LAYERS = frozenset({"lstm", "gru", "rnn_tanh", "rnn_relu"})
 

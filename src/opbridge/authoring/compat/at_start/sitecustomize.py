@@ -3,7 +3,7 @@
 import sys
 
 try:
-    from opbridge.authoring.compat.taking_over import import_next_sitecustomize, take_over
+    from opbridge.authoring.compat.replaced_cpp_extension import import_next_sitecustomize, take_over
 except ImportError as error:
     print(f"opbridge: {sys.executable} has no opbridge ({error}), and builds by itself", file=sys.stderr)
 else:

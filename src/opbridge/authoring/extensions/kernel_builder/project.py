@@ -12,7 +12,7 @@ from typing import Any
 
 from opbridge.base.errors import InputError, Location, ToolchainError
 from opbridge.base.names import is_identifier
-from opbridge.base.openings import read_file
+from opbridge.base.safe_open import read_file
 from opbridge.build.cache import KeyBuilder
 
 FILE = "build.toml"

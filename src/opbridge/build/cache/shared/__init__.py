@@ -19,7 +19,7 @@ the folders checked are the folders read.
 
 from __future__ import annotations
 
+from opbridge.build.cache.shared.publisher_keys import SigningKey
 from opbridge.build.cache.shared.results import SharedCache
-from opbridge.build.cache.shared.signing import SigningKey
 
 __all__ = ["SharedCache", "SigningKey"]

@@ -12,14 +12,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from opbridge.base.errors import CacheError
-from opbridge.base.openings import open_file, opened_folder, read_file
+from opbridge.base.safe_open import open_file, opened_folder, read_file
 from opbridge.build.cache.dependencies import UNKNOWN_STAMP, DependencySet, as_on_disk
 from opbridge.build.cache.filesystem import FULL
-from opbridge.build.cache.shared.copying import are_whole, copy_files
+from opbridge.build.cache.shared.publication import make_folder, remove_abandoned, write_result
+from opbridge.build.cache.shared.publisher_keys import SigningKey, is_signed, keys_named
+from opbridge.build.cache.shared.sealed_files import are_whole, copy_files
 from opbridge.build.cache.shared.seals import Seal, SealedFile
-from opbridge.build.cache.shared.signing import SigningKey, is_signed, keys_named
 from opbridge.build.cache.shared.trust import Untrusted, expect_trusted
-from opbridge.build.cache.shared.writing import make_folder, remove_abandoned, write_result
 
 if TYPE_CHECKING:
     from logging import Logger

@@ -9,12 +9,12 @@ from pathlib import Path
 from opbridge.base.errors import KernelError, UnsupportedError
 from opbridge.build.cache import Cache
 from opbridge.build.cxx.ascend_kernels import AscendKernel, KernelParameter
-from opbridge.build.sources.ascend.use import AscendUses, Use
-from opbridge.build.sources.starting import StartingFunction
+from opbridge.build.sources.ascend.source_kind import AscendUses, Use
+from opbridge.build.sources.host_function import StartingFunction
 from opbridge.build.toolchains import BuildRequest
-from opbridge.waist.rules.kinds import Kind
 from opbridge.waist.rules.launch import BLOCKS, is_struct
 from opbridge.waist.rules.syntax import Call, Expr, Name
+from opbridge.waist.rules.value_kinds import Kind
 from opbridge.waist.schema import Schema
 
 DEFAULT_BLOCKS = "8"

@@ -10,7 +10,7 @@ from typing import Any
 import torch
 
 from opbridge.waist.rules import ARRAY_FUNCTIONS, DTYPES, ArrayFunction
-from opbridge.waist.rules.kinds import Kind
+from opbridge.waist.rules.value_kinds import Kind
 
 Array = Any
 """A tensor or a Python number: formulas mix both."""

@@ -14,7 +14,7 @@ from torch.autograd.function import _SingleLevelFunction
 from torch.utils import _pytree
 
 from opbridge.base.errors import UnsupportedError
-from opbridge.frameworks.torch.fakes import bound
+from opbridge.frameworks.torch.fake_outputs import bound
 from opbridge.frameworks.torch.uncompiled.formula_functions import FUNCTIONS, TORCH_DTYPES
 from opbridge.waist.manifest import OpSpec
 from opbridge.waist.rules import evaluate, formula_environment

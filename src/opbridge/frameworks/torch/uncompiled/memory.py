@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from opbridge.base.errors import CallError, UnsupportedError
-from opbridge.frameworks.torch.fakes import dtype_name
+from opbridge.frameworks.torch.fake_outputs import dtype_name
 
 
 class TensorMemory:

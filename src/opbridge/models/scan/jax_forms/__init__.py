@@ -1,6 +1,7 @@
 """PyTorch operators written in JAX, with PyTorch names and signatures.
 
-No form is trusted because it exists: `opbridge.models.scan.probe` calls it as a network does, and compares the results.
+No form is trusted because it exists: `opbridge.models.scan.trial_process` calls it as a network does, and compares the
+results.
 """
 
 from typing import Any
@@ -8,16 +9,16 @@ from typing import Any
 from opbridge.models.scan.jax_forms import (
     activations,
     arithmetic,
-    choosing,
+    creation,
+    indexing,
     layers,
     losses,
-    making,
     pooling,
-    reducing,
-    shaping,
+    reductions,
+    shapes,
 )
 
-_MODULES = (activations, arithmetic, choosing, layers, losses, making, pooling, reducing, shaping)
+_MODULES = (activations, arithmetic, indexing, layers, losses, creation, pooling, reductions, shapes)
 
 
 def __getattr__(name: str) -> Any:

@@ -7,7 +7,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from opbridge.models.scan.jax_forms.promoting import Array
+from opbridge.models.scan.jax_forms.type_promotion import Array
 
 relu, silu, mish = jax.nn.relu, jax.nn.silu, jax.nn.mish
 log_sigmoid = jax.nn.log_sigmoid

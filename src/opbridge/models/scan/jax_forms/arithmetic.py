@@ -8,7 +8,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from opbridge.models.scan.jax_forms.promoting import Array, alike, floating, promoted
+from opbridge.models.scan.jax_forms.type_promotion import Array, alike, floating, promoted
 
 
 def _of_floats(function: Callable[[Array], Array]) -> Callable[[Array], Array]:

@@ -9,7 +9,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from opbridge.models.scan.jax_forms.promoting import Array
+from opbridge.models.scan.jax_forms.type_promotion import Array
 
 matmul, mm, bmm, mv, dot = (jnp.matmul,) * 5
 

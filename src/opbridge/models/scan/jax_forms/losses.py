@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 
 from opbridge.models.scan.jax_forms.arithmetic import abs as absolute
-from opbridge.models.scan.jax_forms.promoting import Array
+from opbridge.models.scan.jax_forms.type_promotion import Array
 
 
 def _reduced(losses: Array, reduction: str) -> Array:

@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from opbridge.models.scan.jax_forms.layers import each
-from opbridge.models.scan.jax_forms.promoting import Array
+from opbridge.models.scan.jax_forms.type_promotion import Array
 
 _Matrix = Any
 

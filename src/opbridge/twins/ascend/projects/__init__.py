@@ -2,6 +2,6 @@
 
 from opbridge.twins.ascend.projects.definition import Attribute, Definition, Parameter, TilingStruct
 from opbridge.twins.ascend.projects.operator import Operator
-from opbridge.twins.ascend.projects.reading import Project, read_project
+from opbridge.twins.ascend.projects.project_folder import Project, read_project
 
 __all__ = ["Attribute", "Definition", "Operator", "Parameter", "Project", "TilingStruct", "read_project"]

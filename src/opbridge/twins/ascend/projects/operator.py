@@ -12,7 +12,7 @@ from opbridge.build.cache import Cache
 from opbridge.build.toolchains import BuildRequest, build
 from opbridge.twins.ascend.projects import calls
 from opbridge.twins.ascend.projects.definition import ELEMENT_TYPES, Definition
-from opbridge.twins.ascend.projects.reading import KERNEL, Project
+from opbridge.twins.ascend.projects.project_folder import KERNEL, Project
 
 _REFUSALS = {
     1: "is not in the library",

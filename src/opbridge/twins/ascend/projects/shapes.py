@@ -9,17 +9,20 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-from opbridge.twins.ascend.projects import asking
-from opbridge.twins.ascend.projects.asking import Answer, Question
+from opbridge.twins.ascend.projects import infer_shape_process
 from opbridge.twins.ascend.projects.definition import Definition, Parameter
-from opbridge.twins.ascend.projects.reading import Project
+from opbridge.twins.ascend.projects.infer_shape_process import Answer, Question
+from opbridge.twins.ascend.projects.project_folder import Project
 from opbridge.twins.ascend.projects.signature import spelled
 
 _RANKS = (5, 4, 3, 2, 1)
 _PRIMES = [number for number in range(11, 700) if all(number % k for k in range(2, number))]
 _LARGEST = 1 << 40
 _PACKAGES = Path(__file__).parents[4]
-_DRIVER = "import sys; sys.path.append(sys.argv[1]); from opbridge.twins.ascend.projects.asking import main; main()"
+_DRIVER = (
+    "import sys; sys.path.append(sys.argv[1]); "
+    "from opbridge.twins.ascend.projects.infer_shape_process import main; main()"
+)
 
 Case = tuple[Question, tuple[int, ...]]
 """A question and the sizes of one output."""
@@ -77,9 +80,9 @@ def _ask(project: Project, definition: Definition, questions: Sequence[Question]
     """Yield the answers from a separate process, because a function may divide by zero on unexpected sizes."""
     position = 0
     while position < len(questions):
-        given = asking.packed(Path(str(project.library._name)), definition, questions[position:])
+        given = infer_shape_process.packed(Path(str(project.library._name)), definition, questions[position:])
         child = subprocess.run([sys.executable, "-I", "-c", _DRIVER, str(_PACKAGES)], input=given, capture_output=True)
-        answers = asking.unpacked(child.stdout)
+        answers = infer_shape_process.unpacked(child.stdout)
         yield from answers
         position += len(answers)
         if position < len(questions):

@@ -15,7 +15,7 @@ import torch
 from opbridge.base.errors import InputError, UnsupportedError
 from opbridge.build.sources.store import SIMULATED
 from opbridge.twins.ascend.device_for_torch import DEVICE
-from opbridge.twins.ascend.torch_device import device, native
+from opbridge.twins.ascend.torch_device import native, npu_module
 
 DEVICES = "OPBRIDGE_NPU_DEVICES"
 """The environment variable that sets the number of devices."""
@@ -49,7 +49,7 @@ def _register() -> None:
     library = native.load()
     torch.utils.rename_privateuse1_backend("npu")
     DEVICE.start(library, count)
-    torch._register_device_module("npu", device)
+    torch._register_device_module("npu", npu_module)
     torch.utils.generate_methods_for_privateuse1_backend(for_storage=True)
     SIMULATED["npu"] = "ascend-twin"
     if torch.distributed.is_available():

@@ -8,15 +8,15 @@ from pathlib import Path
 from typing import Any
 
 from opbridge.authoring.extensions import extension
-from opbridge.authoring.extensions.importing import imported
+from opbridge.authoring.extensions.imported_library import imported
 from opbridge.build.toolchains import BuildRequest, build
 from opbridge.build.toolchains.torch_sources import EXTENSION_NAME
 from opbridge.twins import ascend
 from opbridge.twins.ascend.projects import Operator, read_project
+from opbridge.twins.ascend.projects.exported_project import LIBRARIES, write
 from opbridge.twins.ascend.projects.opapi import LIBRARY
-from opbridge.twins.ascend.projects.writing import LIBRARIES, write
 from opbridge.twins.ascend.toolchain import runtime
-from opbridge.twins.ascend.torch_device.standing_in import PACKAGE, folder
+from opbridge.twins.ascend.torch_device.stand_in_package import PACKAGE, folder
 
 HEADERS = Path(__file__).with_name("include")
 """The folder of pytorch_npu_helper.hpp, which defines the EXEC_NPU_CMD macro that bindings call."""

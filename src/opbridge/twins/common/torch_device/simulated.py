@@ -13,7 +13,7 @@ from types import ModuleType
 
 from opbridge.build.cache import Cache
 from opbridge.build.toolchains import BuildRequest, begin
-from opbridge.build.toolchains.process import Compilers
+from opbridge.build.toolchains.compiler_processes import Compilers
 from opbridge.build.toolchains.torch_install import TorchInstall
 from opbridge.frameworks.native_modules import LINK_FLAGS, brought, import_extension
 

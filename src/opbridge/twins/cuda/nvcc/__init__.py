@@ -6,7 +6,7 @@ folder that build systems accept as an installed CUDA.
 
 from __future__ import annotations
 
-from opbridge.twins.cuda.nvcc.steps import run
+from opbridge.twins.cuda.nvcc.command_steps import run
 from opbridge.twins.cuda.nvcc.toolkit import RELEASE, write
 
 __all__ = ["RELEASE", "run", "write"]

@@ -19,10 +19,10 @@ from opbridge.base.errors import InputError, ToolchainError
 from opbridge.build.cache import Cache, Dependencies, KeyBuilder
 from opbridge.build.toolchains import host
 from opbridge.build.toolchains.depfiles import files_read
-from opbridge.build.toolchains.identity import compiler, environment, processor
+from opbridge.build.toolchains.machine_identity import compiler, environment, processor
 from opbridge.twins.common import toolchain as rewriting
-from opbridge.twins.cuda.nvcc import steps
-from opbridge.twins.cuda.nvcc.words import parse
+from opbridge.twins.cuda.nvcc import command_steps
+from opbridge.twins.cuda.nvcc.command_line import parse
 
 DONE, WRONG_PROGRAM, WRONG_OPTION = range(3)
 _LENGTH = struct.Struct("<Q")
@@ -69,7 +69,7 @@ def _answer(program: Program, home: Path) -> tuple[bytes, bytes, bytes]:
     except InputError as error:
         return bytes([WRONG_OPTION]), error.message.replace("nvcc", "NVRTC", 1).encode(), b""
     cache = Cache()
-    key = KeyBuilder("NVRTC").add("program", repr(program), os.getcwd(), str(steps.CHECKS))
+    key = KeyBuilder("NVRTC").add("program", repr(program), os.getcwd(), str(command_steps.CHECKS))
     key.add("compiler", compiler(host.find(), cache), processor(), *environment())
     key.add("twin", rewriting.state("cuda"), *sorted(Path(__file__).parent.glob("*.py")))
     try:
@@ -127,7 +127,7 @@ def _run_with_log(words: Sequence[str], home: Path, called: Mapping[Path, str], 
     with log.open("wb") as file:
         os.dup2(file.fileno(), 2)
         try:
-            return steps.run(words, home, called)
+            return command_steps.run(words, home, called)
         except InputError as error:
             sys.stderr.write(f"{error.where}: error: {error.message}\n" if error.where else f"error: {error.message}\n")
             return 1

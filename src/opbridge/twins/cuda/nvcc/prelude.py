@@ -15,10 +15,10 @@ from pathlib import Path
 from opbridge.base.errors import OpbridgeError, ToolchainError
 from opbridge.build.cache import Cache, Dependencies, KeyBuilder
 from opbridge.build.toolchains.depfiles import files_read
-from opbridge.build.toolchains.identity import compiler, environment, processor
 from opbridge.build.toolchains.library_headers import standard_folders
+from opbridge.build.toolchains.machine_identity import compiler, environment, processor
 from opbridge.twins import cuda
-from opbridge.twins.cuda.compiling import PRELUDE
+from opbridge.twins.cuda.compiler_command import PRELUDE
 
 NAME = "cuda_prelude.h"
 """The file name of the precompiled header, readable for people who inspect the cache."""

@@ -19,8 +19,8 @@ from opbridge.build.cache import Cache
 from opbridge.build.toolchains import stamped_folder
 from opbridge.twins import cuda
 from opbridge.twins.cuda import toolchain as cuda_twin
+from opbridge.twins.cuda.missing_headers import HEADERS
 from opbridge.twins.cuda.nvcc.stubs import stub
-from opbridge.twins.cuda.refused import HEADERS
 
 INCLUDE = cuda.INCLUDE
 

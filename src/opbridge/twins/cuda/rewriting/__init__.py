@@ -14,9 +14,9 @@ harmless, so features that the twin lacks become preprocessor errors.
 
 from __future__ import annotations
 
+from opbridge.twins.cuda.rewriting.replaced_words import ARCHITECTURE
 from opbridge.twins.cuda.rewriting.rewriter import Rewriter
-from opbridge.twins.cuda.rewriting.unit import Unit
-from opbridge.twins.cuda.rewriting.words import ARCHITECTURE
+from opbridge.twins.cuda.rewriting.translation_unit import Unit
 
 __all__ = ["ARCHITECTURE", "Unit", "rewrite"]
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from opbridge.build.cxx.reader import CLOSERS, PAIRS
 from opbridge.build.cxx.tokens import Kind, Token
-from opbridge.twins.cuda.refused import compile_error
+from opbridge.twins.cuda.missing_headers import compile_error
 from opbridge.twins.cuda.rewriting.source import Source
 
 _SINCE = {

@@ -12,9 +12,9 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
 from opbridge.build.cxx.tokens import Token
-from opbridge.twins.cuda.rewriting.changes import assigned_value, changes, is_name, is_value
+from opbridge.twins.cuda.rewriting.changed_variables import assigned_value, changes, is_name, is_value
 from opbridge.twins.cuda.rewriting.guards import is_plain
-from opbridge.twins.cuda.rewriting.harmless import TYPES
+from opbridge.twins.cuda.rewriting.independent_threads import TYPES
 from opbridge.twins.cuda.rewriting.own_variables import Declaration, Variable, declaration
 from opbridge.twins.cuda.rewriting.statements import NoPhasesError, Statement
 

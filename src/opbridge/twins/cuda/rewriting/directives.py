@@ -5,12 +5,19 @@ from __future__ import annotations
 import re
 
 from opbridge.build.cxx.tokens import Kind, tokenize
-from opbridge.twins.common.rewriting import INCLUDE_LINE
-from opbridge.twins.cuda.refused import CUTLASS, MISSING_CCCL, MISSING_CUTLASS, cccl_part, refused_header, unsupported
+from opbridge.twins.common.rewritten_sources import INCLUDE_LINE
+from opbridge.twins.cuda.missing_headers import (
+    CUTLASS,
+    MISSING_CCCL,
+    MISSING_CUTLASS,
+    cccl_part,
+    refused_header,
+    unsupported,
+)
 from opbridge.twins.cuda.rewriting.guards import is_plain
+from opbridge.twins.cuda.rewriting.replaced_words import ARCHITECTURE, NOINLINE
 from opbridge.twins.cuda.rewriting.source import Source
-from opbridge.twins.cuda.rewriting.unit import Unit
-from opbridge.twins.cuda.rewriting.words import ARCHITECTURE, NOINLINE
+from opbridge.twins.cuda.rewriting.translation_unit import Unit
 
 _DEFINED = re.compile(r"\bdefined\s*(?:\(\s*__CUDA_ARCH__\s*\)|__CUDA_ARCH__\b)")
 _IF_DEFINED = re.compile(r"#(\s*)if(n?)def(\s+)__CUDA_ARCH__\b")

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from opbridge.build.cxx.reader import CLOSERS, PAIRS
-from opbridge.twins.cuda.rewriting.changes import is_name
+from opbridge.twins.cuda.rewriting.changed_variables import is_name
 from opbridge.twins.cuda.rewriting.statements import NoPhasesError, Statement
 
 _NO_TYPES = frozenset({"return", "if", "for", "while", "do", "switch", "else", "using", "typedef", "delete", "throw"})

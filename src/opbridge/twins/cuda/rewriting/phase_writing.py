@@ -8,10 +8,10 @@ from itertools import pairwise
 
 from opbridge.build.cxx.tokens import Kind, Token
 from opbridge.twins.cuda.rewriting.block_variables import BlockVariables, Surroundings
-from opbridge.twins.cuda.rewriting.changes import is_name
+from opbridge.twins.cuda.rewriting.changed_variables import is_name
 from opbridge.twins.cuda.rewriting.declarations import declared_names
 from opbridge.twins.cuda.rewriting.guards import text_of
-from opbridge.twins.cuda.rewriting.harmless import calls, types_of_template
+from opbridge.twins.cuda.rewriting.independent_threads import calls, types_of_template
 from opbridge.twins.cuda.rewriting.own_variables import Declaration, Variable
 from opbridge.twins.cuda.rewriting.phases import Phase, find_phases
 from opbridge.twins.cuda.rewriting.source import Source

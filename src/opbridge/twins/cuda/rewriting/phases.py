@@ -22,7 +22,7 @@ from dataclasses import dataclass, field
 
 from opbridge.build.cxx.tokens import Kind, Token
 from opbridge.twins.cuda.rewriting.block_variables import BlockVariables, Surroundings
-from opbridge.twins.cuda.rewriting.harmless import is_harmless
+from opbridge.twins.cuda.rewriting.independent_threads import is_harmless
 from opbridge.twins.cuda.rewriting.own_variables import Declaration
 from opbridge.twins.cuda.rewriting.statements import (
     BARRIER,

@@ -7,9 +7,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from opbridge.build.cxx.tokens import Kind
-from opbridge.twins.common.columns import Columns, Piece
 from opbridge.twins.common.host_calls import aot_function
-from opbridge.twins.cuda.own_names import OPERATOR
+from opbridge.twins.common.message_columns import Columns, Piece
 from opbridge.twins.cuda.rewriting import directives
 from opbridge.twins.cuda.rewriting.declarations import function_name
 from opbridge.twins.cuda.rewriting.grid_strides import waits
@@ -17,9 +16,10 @@ from opbridge.twins.cuda.rewriting.guards import Guard
 from opbridge.twins.cuda.rewriting.host_functions import mark_host_function
 from opbridge.twins.cuda.rewriting.launches import is_launch, refuse_calls, rewrite_launch
 from opbridge.twins.cuda.rewriting.phase_writing import divide_into_phases
+from opbridge.twins.cuda.rewriting.replaced_words import rewrite_word
 from opbridge.twins.cuda.rewriting.scopes import has_own_scopes, scope_opened
 from opbridge.twins.cuda.rewriting.source import Scope, Source
-from opbridge.twins.cuda.rewriting.unit import Unit
+from opbridge.twins.cuda.rewriting.translation_unit import Unit
 from opbridge.twins.cuda.rewriting.variables import (
     VARIABLE_WORDS,
     announce_static,
@@ -27,7 +27,7 @@ from opbridge.twins.cuda.rewriting.variables import (
     declare_shared,
     shared_used,
 )
-from opbridge.twins.cuda.rewriting.words import rewrite_word
+from opbridge.twins.cuda.unique_symbols import OPERATOR
 
 _DIRECTIVE = re.compile(r"#\s*(\w*)")
 _CONDITIONS = frozenset({"if", "elif", "ifdef", "ifndef"})

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from opbridge.build.cxx.reader import CLOSERS, PAIRS, Reader
-from opbridge.twins.cuda.refused import is_of_devices
+from opbridge.twins.cuda.missing_headers import is_of_devices
 from opbridge.twins.cuda.rewriting.guards import Guard
-from opbridge.twins.cuda.rewriting.unit import Namespace, Unit
+from opbridge.twins.cuda.rewriting.translation_unit import Namespace, Unit
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,6 @@ from opbridge.twins.ascend.torch_device.operators import (  # noqa: F401 - each 
     normalization,
     quantization,
 )
-from opbridge.twins.ascend.torch_device.operators.registering import EXPOSED
+from opbridge.twins.ascend.torch_device.operators.registration import EXPOSED
 
 __all__ = ["EXPOSED"]

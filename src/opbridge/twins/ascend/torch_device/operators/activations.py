@@ -6,7 +6,7 @@ import torch
 from torch.nn import functional
 
 from opbridge.base.errors import CallError
-from opbridge.twins.ascend.torch_device.operators.registering import operator
+from opbridge.twins.ascend.torch_device.operators.registration import operator
 
 
 @operator("npu_fast_gelu(Tensor self) -> Tensor")

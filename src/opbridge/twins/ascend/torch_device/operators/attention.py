@@ -9,7 +9,7 @@ import torch
 from torch.nn import functional
 
 from opbridge.base.errors import CallError, UnsupportedError
-from opbridge.twins.ascend.torch_device.operators.registering import operator, refuse
+from opbridge.twins.ascend.torch_device.operators.registration import operator, refuse
 
 _UNBOUNDED = 2147483647
 _DEFAULT, _ALL, _LEFT_UP, _RIGHT_DOWN, _BAND = range(5)

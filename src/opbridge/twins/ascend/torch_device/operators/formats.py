@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import torch
 
-from opbridge.twins.ascend.torch_device.operators.registering import operator
+from opbridge.twins.ascend.torch_device.operators.registration import operator
 
 FORMAT_ND = 2
 """The acl number of the plain format."""

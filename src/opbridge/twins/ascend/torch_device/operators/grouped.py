@@ -9,7 +9,7 @@ from torch.nn import functional
 
 from opbridge.base.errors import CallError, UnsupportedError
 from opbridge.twins.ascend.torch_device.operators.quantization import products, rounded_to
-from opbridge.twins.ascend.torch_device.operators.registering import dtype_of, operator, refuse
+from opbridge.twins.ascend.torch_device.operators.registration import dtype_of, operator, refuse
 
 Tensors = Sequence[torch.Tensor]
 

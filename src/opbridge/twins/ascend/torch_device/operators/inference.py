@@ -8,7 +8,7 @@ import torch
 
 from opbridge.base.errors import CallError
 from opbridge.twins.ascend.torch_device.operators.attention import attended, from_heads, masked, pieces, to_heads
-from opbridge.twins.ascend.torch_device.operators.registering import operator, refuse
+from opbridge.twins.ascend.torch_device.operators.registration import operator, refuse
 
 _UNBOUNDED = 2147483647
 _LAYOUTS = ("BSH", "BSND", "BNSD", "TND", "BNSD_BSND")

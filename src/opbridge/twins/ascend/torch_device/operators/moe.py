@@ -8,7 +8,7 @@ import torch
 
 from opbridge.base.errors import CallError
 from opbridge.twins.ascend.torch_device.operators.quantization import rounded_to
-from opbridge.twins.ascend.torch_device.operators.registering import operator, refuse
+from opbridge.twins.ascend.torch_device.operators.registration import operator, refuse
 
 Tensors = tuple[torch.Tensor, ...]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch.nn import functional
 
-from opbridge.twins.ascend.torch_device.operators.registering import operator
+from opbridge.twins.ascend.torch_device.operators.registration import operator
 
 Tensors = tuple[torch.Tensor, ...]
 

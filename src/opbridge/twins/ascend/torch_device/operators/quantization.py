@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 
 from opbridge.base.errors import CallError
-from opbridge.twins.ascend.torch_device.operators.registering import dtype_of, operator, refuse
+from opbridge.twins.ascend.torch_device.operators.registration import dtype_of, operator, refuse
 
 _QUANTISED = {torch.qint8: torch.int8, torch.quint8: torch.uint8, torch.qint32: torch.int32}
 _SCALE_BITS, _QUANTISES, _OFFSET_AT = 0xFFFFE000, 1 << 46, 37

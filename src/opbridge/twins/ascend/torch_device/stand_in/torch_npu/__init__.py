@@ -6,7 +6,7 @@ import sys
 
 import torch
 
-from opbridge.twins.ascend.torch_device import device as npu
+from opbridge.twins.ascend.torch_device import npu_module as npu
 from opbridge.twins.ascend.torch_device.operators import EXPOSED
 
 __version__ = f"{torch.__version__.partition('+')[0]}+opbridge"

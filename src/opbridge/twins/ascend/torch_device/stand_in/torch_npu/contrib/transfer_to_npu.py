@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from opbridge.twins.ascend.torch_device import transfer
+from opbridge.twins.ascend.torch_device import cuda_to_npu
 
-transfer.install()
+cuda_to_npu.install()

@@ -1,0 +1,212 @@
+"""Convert a PyTorch module to a package on disk, or to the object in it."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from opbridge.base.errors import InputError, UnsupportedError, did_you_mean
+from opbridge.build.cache.filesystem import folder_of_this_process
+from opbridge.models.conversion import native_operators, opaque_modules, weights
+from opbridge.models.conversion.exported_graphs import Exported, export
+from opbridge.models.conversion.function_source import MARK
+from opbridge.models.scan.trials import TITLES
+
+WEIGHTS = "weights.safetensors"
+PREFERENCES = ("aten", "native")
+
+
+@dataclass(frozen=True)
+class Converted:
+    """A network as the source of another framework."""
+
+    to: str
+    source: str
+    state: Mapping[str, Any]
+    """The values by PyTorch names."""
+    operators: tuple[str, ...]
+    """ATen names of the operators that PyTorch kernels compute."""
+    native: tuple[str, ...] = ()
+    """ATen names of the operators that the framework computes; the same calls were proved to agree."""
+    in_the_way: Mapping[str, str] = field(default_factory=dict)
+    """Why the framework does not compute the other operators, where it was tried."""
+    modules: Mapping[str, bytes] = field(default_factory=dict, repr=False)
+    """Modules that PyTorch runs whole, by file name."""
+    notes: tuple[str, ...] = ()
+    """Where the converted network differs from the PyTorch network."""
+    package: Any = field(default=None, repr=False, compare=False)
+    """The object that wrote the source and knows what each of its names represents."""
+
+    def require_native(self) -> None:
+        """Raise UnsupportedError if operators remain that the framework does not compute itself."""
+        if self.in_the_way:
+            rows = [f"  {name}: {why}" for name, why in self.in_the_way.items()]
+            head = f"the network has operators that are not {TITLES[self.to]}'s own:"
+            raise UnsupportedError("\n".join([head, *rows]))
+
+    def write(self, folder: Path) -> None:
+        """Write the package into a folder, for `from net_ms import load`.
+
+        Raises:
+            InputError: The folder has a package that opbridge did not write, or it cannot be written.
+        """
+        try:
+            kept = folder / "__init__.py"
+            if kept.exists() and MARK not in kept.read_text(encoding="utf-8", errors="replace"):
+                raise InputError(f"{kept} is there and not opbridge's", hint="name another folder: -o net_ms")
+            folder.mkdir(parents=True, exist_ok=True)
+            (folder / "network.py").write_text(self.source, encoding="utf-8")
+            kept.write_text(_INIT[self.to], encoding="utf-8")
+            weights.save(folder / WEIGHTS, self.state)
+            for name, stored in self.modules.items():
+                (folder / name).write_bytes(stored)
+        except OSError as error:
+            raise InputError(f"cannot write {folder}: {error.strerror}") from None
+
+
+def converted(
+    module: Any,
+    args: Sequence[Any],
+    kwargs: Mapping[str, Any] | None = None,
+    *,
+    to: str = "mindspore",
+    dynamic_shapes: Any = None,
+    prefer: str = "aten",
+    native_only: bool = False,
+) -> Converted:
+    """Convert a PyTorch module to the source of the framework `to`.
+
+    The parameters are those of `convert`. `native_only` refuses a network with operators that the framework does not
+    compute itself.
+
+    Raises:
+        InputError: The module is no torch.nn.Module, or `to` or `prefer` is unknown.
+        UnsupportedError: The network cannot be exported or rendered.
+    """
+    if not hasattr(module, "named_parameters"):
+        raise InputError(
+            f"a {type(module).__name__} is no torch.nn.Module", hint="what makes one is called: MODULE:make()"
+        )
+    if to not in TITLES:
+        raise InputError(
+            f"a network cannot be converted to '{to}'", hint=did_you_mean(to, TITLES) or "mindspore or jax"
+        )
+    if prefer not in PREFERENCES:
+        raise InputError(
+            f"operators cannot be preferred as '{prefer}'", hint=did_you_mean(prefer, PREFERENCES) or "aten or native"
+        )
+    exported = export(module, args, kwargs or {}, dynamic_shapes, needs_sizes=to == "jax")
+    tries = prefer == "native" or native_only
+    own = native_operators.tried(module, args, kwargs or {}, to) if tries else None
+    package = importlib.import_module(f"opbridge.models.conversion.{to}_package").Package(exported, own)
+    source = package.source()
+    used, native = (tuple(sorted(each)) for each in (package.operators.used, package.operators.native))
+    kept = opaque_modules.kept(used)
+    made = Converted(to, source, _state(exported), used, native, package.in_the_way(), kept, exported.notes, package)
+    if native_only:
+        made.require_native()
+    return made
+
+
+def convert(
+    module: Any,
+    example_inputs: Sequence[Any],
+    example_kwargs: Mapping[str, Any] | None = None,
+    *,
+    to: str = "mindspore",
+    dynamic_shapes: Any = None,
+    prefer: str = "aten",
+) -> Any:
+    """Convert a PyTorch module to a MindSpore Cell, or to a function and a dict of arrays for JAX.
+
+    `example_inputs` are the inputs of the trace. `dynamic_shapes` marks the free sizes, in the form that torch.export
+    takes. `prefer="native"` uses the framework's own operators where they agree with PyTorch.
+    """
+    if hasattr(example_inputs, "shape"):
+        example_inputs = (example_inputs,)
+    made = converted(module, example_inputs, example_kwargs, to=to, dynamic_shapes=dynamic_shapes, prefer=prefer)
+    for note in made.notes:
+        warnings.warn(note, stacklevel=2)
+    # Graph mode reads the source of compiled code for as long as the process runs.
+    folder = folder_of_this_process("opbridge-convert-") / f"network_{_count()}"
+    made.write(folder)
+    return imported(folder).load()
+
+
+def imported(folder: Path) -> ModuleType:
+    """Import the package in any folder, under a unique name."""
+    name = f"opbridge_converted_{folder.name}_{_count()}"
+    spec = importlib.util.spec_from_file_location(
+        name, folder / "__init__.py", submodule_search_locations=[str(folder)]
+    )
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+def _count() -> int:
+    return sum(name.startswith("opbridge_converted_") for name in sys.modules)
+
+
+def _state(exported: Exported) -> dict[str, Any]:
+    state = {name: value for name, value in exported.state.items() if name not in exported.tied}
+    return {name.replace("@", "__"): array_of(value) for name, value in state.items()}
+
+
+def array_of(value: Any) -> Any:
+    """Return a tensor as a NumPy array; bfloat16 is the ml_dtypes type."""
+    if str(value.dtype) == "torch.bfloat16":
+        import ml_dtypes
+
+        return value.detach().float().cpu().numpy().astype(ml_dtypes.bfloat16)
+    return value.detach().cpu().numpy()
+
+
+_INIT = {
+    "mindspore": f'''"""{MARK}, which writes it anew: `load()` is the network with the weights it was made with."""
+
+from pathlib import Path
+
+from opbridge.models.conversion import cells
+
+from .network import network
+
+WEIGHTS = Path(__file__).with_name("{WEIGHTS}")
+
+
+def load(weights=WEIGHTS):
+    """The network with the values of a file: safetensors, PyTorch's or MindSpore's."""
+    return cells.load(network(), weights)
+''',
+    "jax": f'''"""{MARK}, which writes it anew: `load()` is the function and the values it was made with."""
+
+from pathlib import Path
+
+from opbridge.models.conversion import arrays
+
+from .network import BUFFERS, TIED, apply
+
+WEIGHTS = Path(__file__).with_name("{WEIGHTS}")
+
+
+def load(weights=WEIGHTS):
+    """`apply`, and its first argument: a dict of arrays by PyTorch's names."""
+    return apply, arrays.load(weights, TIED)
+
+
+def module(weights=WEIGHTS, rngs=None):
+    """The network as a module of flax.nnx; `rngs` has a stream `dropout` where training draws."""
+    from opbridge.models.conversion.nnx_module import Network
+
+    return Network(*load(weights), BUFFERS, rngs)
+''',
+}

@@ -1,0 +1,143 @@
+"""Find the operators of a network that a framework computes itself, by trying the calls of the network."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from opbridge.build.cache import Cache
+from opbridge.models.conversion.saved_values import put_back, taken_aside
+from opbridge.models.scan.mindspore_names import PYTORCH_ONLY, calls, find, parameters_of, values_of
+from opbridge.models.scan.operator_recorder import Recorder, described
+from opbridge.models.scan.verdict_cache import verdicts_on
+from opbridge.models.scan.verdicts import ScannedOperator, State, Verdict
+
+
+class Expression(str):
+    """Source text that represents an argument of a call; its repr is the text itself."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return str(self)
+
+
+@dataclass(frozen=True)
+class Natives:
+    """The operators that a network calls, and the verdicts of one framework on them."""
+
+    framework: str
+    operators: Mapping[str, ScannedOperator]
+    verdicts: Mapping[str, Verdict]
+
+    def call(self, op: Any, bound: Mapping[str, Any], text: Callable[[Any], str]) -> str | None:
+        """Return the framework's own call; None if the scan has not seen it agree for such arguments.
+
+        `text` returns the source expression of a value.
+        """
+        name = op._name
+        arguments = {key: _expression(value, text) for key, value in bound.items()}
+        signature = {key: described(_known(value)) for key, value in bound.items()}
+        verdict = self.verdicts.get(name)
+        if verdict is None or verdict.state is not State.HAS or verdict.form is None:
+            return None
+        defaults = {item.name: item.default_value for item in op._schema.arguments if item.has_default_value()}
+        told_apart = _told(signature, defaults)
+        if not any(_told(_by_name(seen), defaults) == told_apart for seen in self.operators[name].signatures):
+            return None
+        parameters = parameters_of(find(values_of(self.framework).ROOT, verdict.path))
+        try:
+            ways = list(calls(name, verdict.path, arguments, defaults, parameters))
+            return _written(verdict.path, *ways[verdict.form])
+        except (AttributeError, TypeError, IndexError):  # the form needs a value, but has an expression
+            return None
+
+    def brought(self, op: Any) -> str | None:
+        """Return the framework's form of an operator that the conversion adds; None if there is none."""
+        path = f"jax_forms.{op._opname}"
+        return path if self.framework == "jax" and find(None, path) else None
+
+    def in_the_way(self, names: Iterable[str]) -> dict[str, str]:
+        """Return why each of the operators stays with PyTorch."""
+        return {name: self.why_not(name) for name in sorted(names)}
+
+    def why_not(self, name: str) -> str:
+        """Return the obstacle to a native operator, with the place of its first call."""
+        verdict, operator = self.verdicts.get(name), self.operators.get(name)
+        if verdict is None or operator is None:
+            return "the network does not call it itself: the conversion adds it"
+        why = "not tried with such arguments" if verdict.state is State.HAS else str(verdict)
+        return f"{why}, at {operator.place}"
+
+
+def tried(module: Any, args: Sequence[Any], kwargs: Mapping[str, Any], framework: str) -> Natives:
+    """Run a network in inference and in training, and try the operators that it calls in a framework.
+
+    The network is left unchanged.
+    """
+    before = taken_aside(module)
+    modes = {part: part.training for part in module.modules()}
+    with tempfile.TemporaryDirectory(prefix="opbridge-natives-") as folder:
+        recorder = Recorder(Path(folder), most_examples=_MOST_EXAMPLES)
+        try:
+            with torch.random.fork_rng(devices=[]), recorder.watching():
+                for training in (False, True):
+                    module.train(training)
+                    module(*args, **kwargs)
+        finally:
+            put_back(module, before)
+            for part, was in modes.items():
+                part.training = was
+        found = verdicts_on(recorder.operators.values(), framework, values_of(framework).device(), Cache())
+    return Natives(framework, recorder.operators, found)
+
+
+def _expression(value: Any, text: Callable[[Any], str]) -> Any:
+    """Return a value with source text in the place of its tensors."""
+    if isinstance(value, (list, tuple)):
+        return tuple(_expression(each, text) for each in value)
+    is_text = isinstance(value, (torch.fx.Node, torch.dtype, float))
+    return Expression(text(value)) if is_text else value
+
+
+def _known(value: Any) -> Any:
+    """Return what the conversion knows of a value: for a tensor, its type and rank."""
+    if isinstance(value, torch.fx.Node):
+        return value.meta.get("val", value.name)
+    return [*map(_known, value)] if isinstance(value, (list, tuple)) else value
+
+
+_MOST_EXAMPLES = 64
+"""The most ways to call one operator that are recorded; each must be proved."""
+
+
+def _told(signature: Mapping[str, Any], defaults: Mapping[str, Any]) -> dict[str, object]:
+    """Return what distinguishes calls, without PyTorch-only parameters and defaults."""
+    kept = {name: _plain(value) for name, value in signature.items() if name not in PYTORCH_ONLY}
+    return {name: value for name, value in kept.items() if name not in defaults or value != described(defaults[name])}
+
+
+def _by_name(signature: tuple[Any, ...]) -> dict[str, Any]:
+    return dict(signature)
+
+
+def _plain(value: Any) -> object:
+    """Return a description without the flag for a wanted gradient, which a graph does not know."""
+    if isinstance(value, tuple) and len(value) == 3 and isinstance(value[0], torch.dtype):
+        return value[:2]
+    return tuple(map(_plain, value)) if isinstance(value, tuple) else value
+
+
+def _written(path: str, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> str:
+    texts = [repr(each) for each in args]
+    named = [f"{name}={value!r}" for name, value in kwargs.items()]
+    if path == "Tensor.__getitem__":
+        return f"{texts[0]}[{texts[1]}]"
+    if path.startswith("Tensor."):
+        return f"{texts[0]}.{path.removeprefix('Tensor.')}({', '.join([*texts[1:], *named])})"
+    return f"{path}({', '.join([*texts, *named])})"

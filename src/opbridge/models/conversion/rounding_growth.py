@@ -1,0 +1,54 @@
+"""Measure how far training amplifies the float32 rounding of weights, by PyTorch runs from slightly changed ones."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import torch
+
+from opbridge.models.conversion.saved_values import put_back
+
+_OFF = 2.0**-21
+"""The relative rounding error of a few float32 operators."""
+
+
+def carried(
+    module: Any,
+    start: dict[str, Any],
+    trained: Mapping[str, Any],
+    gradients: Callable[[], Any],
+    steps: int,
+    rate: float,
+) -> dict[str, float]:
+    """Return the largest distance of each parameter from its current value, after the same steps from changed ones."""
+    after = {name: value.detach().clone() for name, value in trained.items()}
+    put_back(module, start)
+    _begin_off(trained)
+    for _ in range(steps):
+        found = gradients()
+        with torch.no_grad():
+            for name, value in trained.items():
+                value.sub_(rate * found[name])
+    return {name: float((value.detach() - after[name]).abs().max()) for name, value in trained.items() if value.numel()}
+
+
+def gradients_apart(
+    trained: Mapping[str, Any], wanted: Mapping[str, Any], gradients: Callable[[], Any]
+) -> dict[str, float]:
+    """Return the largest distance of each gradient from `wanted`, for slightly changed weights."""
+    before = {name: value.detach().clone() for name, value in trained.items()}
+    _begin_off(trained)
+    found = gradients()
+    with torch.no_grad():
+        for name, value in trained.items():
+            value.copy_(before[name])
+    return {name: float((found[name] - each).abs().max()) for name, each in wanted.items() if each.numel()}
+
+
+def _begin_off(trained: Mapping[str, Any]) -> None:
+    kept = torch.Generator().manual_seed(0)
+    with torch.no_grad():
+        for value in trained.values():
+            signs = torch.randint(0, 2, value.shape, generator=kept) * 2 - 1
+            value.add_((value * signs * _OFF).to(value.dtype))

@@ -1,0 +1,231 @@
+"""The child process that tries operators in a framework.
+
+It is started as `python -m opbridge.models.scan.trial_process FRAMEWORK JOBS PIPE`.
+
+It reads a JSON list of jobs. It writes one JSON line to the pipe before every attempt and one after it, so that the
+parent knows which attempt killed the process. No operator is trusted because it exists. It is called with the
+arguments of the model's PyTorch calls. Then value, dtype, shape and, where the model wants one, gradient are
+compared.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import sys
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import torch
+
+from opbridge.models.scan.mindspore_names import calls, find, parameters_of, values_of
+
+_TOLERANCES = {
+    torch.float64: (1e-7, 1e-9),
+    torch.float32: (1e-4, 1e-5),
+    torch.float16: (1e-2, 1e-3),
+    torch.bfloat16: (4e-2, 1e-2),
+    torch.complex128: (1e-7, 1e-9),
+    torch.complex64: (1e-4, 1e-5),
+}
+_OF_ARGUMENTS = re.compile(r"argument|calling|should be one of")
+"""Matches errors for a call that does not fit: MindSpore raises TypeError, as for dtypes without a kernel."""
+_UNINITIALISED = ("empty", "new_empty", "resize")
+
+
+class Mismatch(Exception):
+    """The framework computes a different result."""
+
+
+class NoGradient(Exception):
+    """The value is right, and its gradient is wrong or missing."""
+
+
+def main(framework: str, jobs_path: str, pipe: int) -> None:
+    """Try the jobs in a file, and report each attempt to the file descriptor `pipe`."""
+    with open(jobs_path) as file:
+        jobs = json.load(file)
+    with os.fdopen(pipe, "w", buffering=1) as report:
+
+        def say(**fields: object) -> None:
+            report.write(json.dumps(fields) + "\n")
+
+        values = values_of(framework)
+        trial = Trial(values)
+        values.prepare()
+        say(version=values.VERSION, device=values.device())
+        for job in jobs:
+            for path in job["paths"]:
+                say(operator=job["operator"], path=path, state="begun")
+                answer = trial.answer(job["operator"], path, job["examples"], lambda seconds: say(patience=seconds))
+                say(operator=job["operator"], path=path, **answer)
+                if answer["state"] in ("has", "not tried"):
+                    break
+
+
+class Trial:
+    """A trial of operators in a framework, which are called as a network calls them in PyTorch."""
+
+    def __init__(self, values: Any) -> None:
+        self._values = values
+        """The module that handles the framework's tensors: `opbridge.models.scan.jax_values`."""
+
+    def answer(self, operator: str, path: str, examples: list[str], took: Callable[[float], None]) -> dict[str, object]:
+        """Return `state`, a value of scan.model.State, with the reason if it is not the best.
+
+        `took` receives the seconds that each example takes in PyTorch.
+        """
+        function = find(self._values.ROOT, path)
+        if function is None:
+            return {"state": "missing"}
+        if not examples:
+            return {"state": "not tried"}
+        try:
+            given = (torch.load(example, weights_only=True)["arguments"] for example in examples)
+            forms = {self._check(operator, path, function, arguments, took) for arguments in given}
+        except Mismatch as mismatch:
+            return {"state": "differs", "reason": str(mismatch)}
+        except NoGradient as failure:
+            return {"state": "no gradient", "reason": str(failure)}
+        except Exception as failure:  # any error of the framework is the answer
+            return {"state": "fails", "reason": _first_line(failure)}
+        return {"state": "has", "form": forms.pop() if len(forms) == 1 else None}
+
+    def _check(
+        self,
+        operator: str,
+        path: str,
+        function: Callable[..., Any],
+        arguments: dict[str, Any],
+        took: Callable[[float], None],
+    ) -> int:
+        """Return the index of the first call that agrees; raise an error if none does."""
+        op = _torch_operator(operator)
+        if any(item.name == "device" and not item.has_default_value() for item in op._schema.arguments):
+            arguments["device"] = torch.device("cpu")
+        started = time.monotonic()
+        expected = list(_leaves(op(**arguments)))
+        took(time.monotonic() - started)
+        compares_values = torch.Tag.nondeterministic_seeded not in op.tags and not op._opname.startswith(_UNINITIALISED)
+        defaults = {item.name: item.default_value for item in op._schema.arguments if item.has_default_value()}
+        translated = {name: self._translated(value) for name, value in arguments.items()}
+        failure: Exception | None = None
+        for form, (args, kwargs) in enumerate(calls(operator, path, translated, defaults, parameters_of(function))):
+            try:
+                got = list(_leaves(self._values.called(function, args, kwargs)))
+                self._compare(expected, got, compares_values)
+            except Mismatch as mismatch:
+                failure = mismatch
+            except Exception as error:
+                failure = failure or error
+            else:
+                if compares_values:
+                    self._check_gradient(op, function, args, kwargs, arguments, translated)
+                return form
+        if failure is None or (isinstance(failure, TypeError) and _OF_ARGUMENTS.search(str(failure))):
+            raise Mismatch("it takes other arguments")
+        raise failure
+
+    def _compare(self, expected: list[Any], got: list[Any], values: bool) -> None:
+        if len(got) != len(expected):
+            raise Mismatch(f"it gives {len(got)} results instead of {len(expected)}")
+        for want, have in zip(expected, got, strict=True):
+            if isinstance(want, torch.Tensor):
+                self._compare_tensors(want.detach(), have, values)
+            elif want != have and not (want != want and have != have):
+                raise Mismatch(f"it gives {have!r:.40} instead of {want!r:.40}")
+
+    def _compare_tensors(self, want: Any, have: Any, values: bool) -> None:
+        if not isinstance(have, self._values.TENSOR):
+            raise Mismatch(f"it gives a {type(have).__name__} instead of a tensor")
+        if tuple(have.shape) != tuple(want.shape):
+            raise Mismatch(f"it gives shape {tuple(have.shape)} instead of {tuple(want.shape)}")
+        array = self._values.numbers_of(have)
+        if (wanted := str(want.dtype).removeprefix("torch.")) != (came := self._values.dtype_of(have)):
+            raise Mismatch(f"it gives {came} instead of {wanted}")
+        if not values:
+            return
+        relative, absolute = _TOLERANCES.get(want.dtype, (0.0, 0.0))
+        reference = (want.float() if want.dtype is torch.bfloat16 else want).contiguous().numpy()
+        largest = np.abs(reference[np.isfinite(reference)]).max(initial=1) if absolute else 1
+        if not np.allclose(array, reference, relative, absolute * largest, equal_nan=True):
+            raise Mismatch("it gives other values")
+
+    def _check_gradient(
+        self, op: Any, function: Any, args: Any, kwargs: Any, arguments: dict[str, Any], translated: dict[str, Any]
+    ) -> None:
+        """Compare the gradients of a weighted sum of the first result that has a gradient."""
+        pairs = zip(_leaves(arguments), _leaves(translated), strict=True)
+        wanted = [(ours, theirs) for ours, theirs in pairs if _wants_gradient(ours)]
+        results = list(_leaves(op(**arguments)))
+        index = next((i for i, result in enumerate(results) if _wants_gradient(result)), None)
+        if not wanted or index is None:
+            return
+        result = results[index]
+        # Alternate the signs: if all of one sign come first, the large partial sum determines the rounding error.
+        weights = torch.arange(result.numel(), dtype=torch.float64).cos().reshape(result.shape).to(result.dtype)
+        (result * weights).sum().backward()
+        their_weights = self._translated(weights)
+        places = {id(theirs): place for place, (_, theirs) in enumerate(wanted)}
+
+        def weighted_sum(*tensors: Any) -> Any:
+            def put(value: Any) -> Any:
+                return tensors[places[id(value)]] if id(value) in places else value
+
+            outcome = function(*mapped(args, put), **mapped(kwargs, put))
+            return (list(_leaves(outcome))[index] * their_weights).sum()
+
+        try:
+            gradients = self._values.gradients(weighted_sum, [theirs for _, theirs in wanted])
+            for (ours, _), gradient in zip(wanted, gradients, strict=True):
+                zeros = torch.zeros_like(ours)
+                self._compare_tensors(zeros if ours.grad is None else ours.grad, gradient, values=True)
+        except Mismatch as mismatch:
+            raise NoGradient(str(mismatch).replace("it gives", "its gradient has")) from None
+        except Exception as error:  # any error of the framework is the answer
+            raise NoGradient(_first_line(error)) from None
+
+    def _translated(self, value: Any) -> Any:
+        """Return a value with the framework's tensors and element types."""
+        return mapped(value, self._values.leaf)
+
+
+def _torch_operator(name: str) -> Any:
+    qualified, _, overload = name.partition(".")
+    namespace, _, base = qualified.partition("::")
+    return getattr(getattr(getattr(torch.ops, namespace), base), overload or "default")
+
+
+def _wants_gradient(value: Any) -> bool:
+    return isinstance(value, torch.Tensor) and bool(value.requires_grad)
+
+
+def mapped(value: Any, function: Callable[[Any], Any]) -> Any:
+    """Apply a function to all leaves of nested dicts, lists and tuples; lists become tuples."""
+    if isinstance(value, dict):
+        return {key: mapped(item, function) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return tuple(mapped(item, function) for item in value)  # many MindSpore functions refuse lists
+    return function(value)
+
+
+def _leaves(value: Any) -> Iterator[Any]:
+    if isinstance(value, dict):
+        value = tuple(value.values())
+    if isinstance(value, (list, tuple)):
+        for item in value:
+            yield from _leaves(item)
+    else:
+        yield value
+
+
+def _first_line(error: BaseException) -> str:
+    lines = str(error).strip().splitlines()
+    return lines[0].strip().rstrip(".") if lines else type(error).__name__
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], sys.argv[2], int(sys.argv[3]))
