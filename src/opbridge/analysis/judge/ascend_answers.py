@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from opbridge.analysis.judge.answer_formats import MODEL, PROJECT, Launches
-from opbridge.twins.ascend.torch_device.operator_projects import binding, build_operators, launching
+from opbridge.authoring.extensions.operator_projects import binding, build_operators, launching
 
 _BINDING = "custom_ops_lib"
 """The module that the model of a project imports."""

@@ -9,7 +9,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from opbridge.twins.ascend.torch_device.operator_projects import binding, launching
+from opbridge.authoring.extensions.operator_projects import binding, launching
 from opbridge.twins.ascend.torch_device.stand_in_package import PACKAGE, folder
 
 sys.path.insert(0, str(folder()))

@@ -156,11 +156,12 @@ def _cuda_home() -> str | None:
     try:
         nvcc, *_ = find_nvcc()
     except ToolchainError:
-        return _twins_toolkit() if by_twin else None
+        return twin_toolkit() if by_twin else None
     return os.path.dirname(os.path.dirname(os.path.realpath(nvcc)))
 
 
-def _twins_toolkit() -> str:
+def twin_toolkit() -> str:
+    """Write the folder that the CUDA twin has in place of an installed CUDA, and return its path."""
     from opbridge.twins.cuda import nvcc as twin_nvcc
 
     return str(twin_nvcc.write(Cache().root / "cuda"))

@@ -27,6 +27,15 @@ def take_over() -> None:
     when_imported(ours.THEIRS, _replace)
 
 
+def take_over_for_the_twin() -> None:
+    """Replace torch.utils.cpp_extension, and name the toolkit of the CUDA twin where there is none.
+
+    Programs check CUDA_HOME before they build.
+    """
+    take_over()
+    when_imported(ours.THEIRS, _name_the_toolkit_of_the_twin)
+
+
 def environment(given: Mapping[str, str]) -> dict[str, str]:
     """Return the variables that take over a process and all its children.
 
@@ -43,6 +52,12 @@ def import_next_sitecustomize() -> None:
     spec = PathFinder.find_spec("sitecustomize", [folder for folder in sys.path if folder != str(AT_START)])
     if spec is not None and spec.loader is not None:
         spec.loader.exec_module(module_from_spec(spec))
+
+
+def _name_the_toolkit_of_the_twin() -> None:
+    theirs = importlib.import_module(ours.THEIRS)
+    if theirs.CUDA_HOME is None:
+        theirs.CUDA_HOME = ours.twin_toolkit()  # type: ignore[attr-defined]
 
 
 def _replace() -> None:

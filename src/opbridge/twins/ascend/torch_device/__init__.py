@@ -9,6 +9,7 @@ import faulthandler
 import io
 import os
 import sys
+from pathlib import Path
 
 import torch
 
@@ -19,6 +20,9 @@ from opbridge.twins.ascend.torch_device import native, npu_module
 
 DEVICES = "OPBRIDGE_NPU_DEVICES"
 """The environment variable that sets the number of devices."""
+
+BINDING_HEADERS = Path(__file__).with_name("include")
+"""The folder of pytorch_npu_helper.hpp, which defines the EXEC_NPU_CMD macro that bindings call."""
 
 _DEFAULT_DEVICES = 2
 _MOST_DEVICES = 16

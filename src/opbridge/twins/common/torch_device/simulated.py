@@ -5,6 +5,7 @@ from __future__ import annotations
 import atexit
 import ctypes
 import os
+import pkgutil
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
@@ -28,6 +29,11 @@ class SimulatedDevice:
     twin: Path
     """The folder of the headers of its twin."""
     defines: tuple[tuple[str, str], ...] = ()
+    extension_builds: str | None = None
+    """The function that makes builds of PyTorch extensions compile for the device, as `module:function`.
+
+    It is imported when the device starts.
+    """
 
     @property
     def module(self) -> str:
@@ -72,6 +78,8 @@ class SimulatedDevice:
     def start(self, library: ModuleType, count: int) -> None:
         """Start a number of simulated devices, and wait for their gradients when the process exits."""
         library.start(count)
+        if self.extension_builds:
+            pkgutil.resolve_name(self.extension_builds)()
         atexit.register(self._await_gradients, library, os.getpid())
 
     def _await_gradients(self, library: ModuleType, owner: int) -> None:

@@ -14,7 +14,7 @@ import torch
 from opbridge.base.errors import UnsupportedError
 from opbridge.build.sources.store import SIMULATED
 from opbridge.twins.cuda.device_for_torch import DEVICE
-from opbridge.twins.cuda.torch_device import functions, native, replaced_cpp_extension
+from opbridge.twins.cuda.torch_device import functions, native
 
 
 def _register() -> None:
@@ -25,7 +25,6 @@ def _register() -> None:
         )
     DEVICE.start(native.load(), 1)
     functions.install()
-    replaced_cpp_extension.install()
     SIMULATED["cuda"] = "cuda-twin"
     atexit.register(_tell_what_nobody_asked_for)
 

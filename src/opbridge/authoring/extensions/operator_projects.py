@@ -16,10 +16,8 @@ from opbridge.twins.ascend.projects import Operator, read_project
 from opbridge.twins.ascend.projects.exported_project import LIBRARIES, write
 from opbridge.twins.ascend.projects.opapi import LIBRARY
 from opbridge.twins.ascend.toolchain import runtime
+from opbridge.twins.ascend.torch_device import BINDING_HEADERS
 from opbridge.twins.ascend.torch_device.stand_in_package import PACKAGE, folder
-
-HEADERS = Path(__file__).with_name("include")
-"""The folder of pytorch_npu_helper.hpp, which defines the EXEC_NPU_CMD macro that bindings call."""
 
 OPERATORS = "OPBRIDGE_OPAPI"
 """The environment variable that names the library in which EXEC_NPU_CMD finds operators."""
@@ -61,4 +59,4 @@ def launching(name: str, sources: Sequence[Path], include_dirs: Iterable[Path]) 
 
 
 def _headers() -> tuple[Path, ...]:
-    return HEADERS, folder() / PACKAGE / "include", ascend.INCLUDE
+    return BINDING_HEADERS, folder() / PACKAGE / "include", ascend.INCLUDE
