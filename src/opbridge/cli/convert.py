@@ -112,7 +112,7 @@ def _inputs(options: argparse.Namespace) -> tuple[Any, ...]:
     return drawn(options.input)
 
 
-def _checked(model: Any, made: Converted, args: tuple[Any, ...], options: argparse.Namespace) -> dict[str, Any]:
+def _checked(model: object, made: Converted, args: tuple[object, ...], options: argparse.Namespace) -> dict[str, Any]:
     from opbridge.models.conversion.check_conversion import check
 
     with Cache().step(f"comparing {options.output.name} with PyTorch's"):
@@ -134,7 +134,7 @@ def _checked(model: Any, made: Converted, args: tuple[Any, ...], options: argpar
     }
 
 
-def _first_difference(made: Converted, folder: Path, args: tuple[Any, ...]) -> Difference | None:
+def _first_difference(made: Converted, folder: Path, args: tuple[object, ...]) -> Difference | None:
     from opbridge.models.conversion.first_difference import first_difference
 
     first = first_difference(made, folder.resolve(), args, {})

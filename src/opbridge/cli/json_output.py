@@ -36,7 +36,7 @@ def people_read_stderr(given: bool | Path | None) -> AbstractContextManager[Any]
     return redirect_stdout(sys.stderr) if given is True or given == _PRINTED else nullcontext()
 
 
-def print_json(value: Any) -> None:
+def print_json(value: object) -> None:
     """Print a value as JSON."""
     print(json.dumps(value, indent=2, allow_nan=False))
 

@@ -45,7 +45,7 @@ class NativeOp(Dispatcher, Op):
         self.__doc__ = runtime.schema_text(index)
         Dispatcher.__init__(self, lambda args, kwargs: runtime.callable_for(index, self, args, kwargs))
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, *args: object, **kwargs: object) -> Any:
         """Call the operator in `torch.ops`; only torch.compile reads this."""
         self._expect_torch()
         return self.torch(*args, **kwargs)

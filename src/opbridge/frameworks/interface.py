@@ -55,5 +55,5 @@ class Adapter(Protocol):
 class AtenAdapter(Protocol):
     """The interface of the module `aten`, for frameworks that `ob.aten` supports."""
 
-    def view(self, operator: Any) -> Any:
+    def view(self, operator: object) -> Any:
         """Return the native object of the framework for an AtenOperator."""

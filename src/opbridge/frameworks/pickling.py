@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 _origins: WeakKeyDictionary[Any, tuple[Op, str]] = WeakKeyDictionary()
 
 
-def pickle_by_operator(view: Any, op: Op, framework: str) -> None:
+def pickle_by_operator(view: object, op: Op, framework: str) -> None:
     """Make a view pickle as its operator, unless its class defines pickling or it is a function, which has a name."""
     kind = type(view)
     said = {"__reduce__", "__reduce_ex__"}
@@ -25,7 +25,7 @@ def pickle_by_operator(view: Any, op: Op, framework: str) -> None:
         copyreg.pickle(kind, _reduced)
 
 
-def _reduced(value: Any) -> Any:
+def _reduced(value: object) -> Any:
     found = _origins.get(value)
     # PyTorch has other objects of such types.
     return (getattr, found) if found else value.__reduce_ex__(4)

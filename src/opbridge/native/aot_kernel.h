@@ -2,7 +2,8 @@
 // of compat/custom_aot_extra.h, or as arguments of tvm-ffi's call.
 //
 // The core makes these, and adapters compiled with another std::string call them: nothing in this file holds one.
-#pragma once
+#ifndef OPBRIDGE_NATIVE_AOT_KERNEL_H
+#define OPBRIDGE_NATIVE_AOT_KERNEL_H
 
 #include <opbridge/abi.h>
 
@@ -42,3 +43,5 @@ class AotKernel {
 };
 
 }  // namespace opbridge
+
+#endif

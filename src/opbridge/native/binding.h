@@ -1,5 +1,6 @@
 // Holds a kernel's own description of itself against the operator's schema, when it is bound and not when it is called.
-#pragma once
+#ifndef OPBRIDGE_NATIVE_BINDING_H
+#define OPBRIDGE_NATIVE_BINDING_H
 
 #include "invoke.h"
 
@@ -142,3 +143,5 @@ inline std::string bind(const OpPlan& op, Binding& kernel) {
 }
 
 }  // namespace opbridge
+
+#endif

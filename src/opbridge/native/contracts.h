@@ -1,5 +1,6 @@
 // The numbers that Python writes and C++ reads.  Printed by contracts.py, which says where each stands.
-#pragma once
+#ifndef OPBRIDGE_NATIVE_CONTRACTS_H
+#define OPBRIDGE_NATIVE_CONTRACTS_H
 
 #include <cstdint>
 
@@ -148,3 +149,5 @@ enum class Batch : int64_t {
 };
 
 }  // namespace opbridge
+
+#endif

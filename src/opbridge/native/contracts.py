@@ -41,16 +41,18 @@ CONTRACTS = (
     Contract("Batch", BatchMode, "How an operator meets an extra dimension: a call for each slice, or one over all."),
 )
 
+_GUARD = "OPBRIDGE_NATIVE_CONTRACTS_H"
+
 
 def header() -> str:
     """Return the text of contracts.h."""
     parts = [
         "// The numbers that Python writes and C++ reads.  Printed by contracts.py, which says where each stands.",
-        "#pragma once\n\n#include <cstdint>\n\nnamespace opbridge {\n",
+        f"#ifndef {_GUARD}\n#define {_GUARD}\n\n#include <cstdint>\n\nnamespace opbridge {{\n",
         f'constexpr int64_t kPlanMagic = {PLAN_MAGIC:#x};  // "OBPLAN1" in memory order',
         f"constexpr int64_t kPlanVersion = {PLAN_VERSION};",
         *map(_enumeration, CONTRACTS),
-        "\n}  // namespace opbridge\n",
+        "\n}  // namespace opbridge\n\n#endif\n",
     ]
     return "\n".join(parts)
 

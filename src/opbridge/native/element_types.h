@@ -1,5 +1,6 @@
 // Whether a kernel takes tensors of certain element types, for hosts that know the types before they call.
-#pragma once
+#ifndef OPBRIDGE_NATIVE_ELEMENT_TYPES_H
+#define OPBRIDGE_NATIVE_ELEMENT_TYPES_H
 
 #include "invoke.h"
 
@@ -47,3 +48,5 @@ std::string refused_types(const OpPlan& op, const Binding& kernel, const ob_arg*
 }
 
 }  // namespace opbridge
+
+#endif

@@ -1,5 +1,6 @@
 // How a thread computes: the way it rounds, which exceptions it traps, and what becomes of denormal numbers.
-#pragma once
+#ifndef OPBRIDGE_NATIVE_FLOATING_POINT_MODE_H
+#define OPBRIDGE_NATIVE_FLOATING_POINT_MODE_H
 
 #include <atomic>
 #include <cstdint>
@@ -68,3 +69,5 @@ class KeptFloatingPointMode {
 };
 
 }  // namespace opbridge
+
+#endif

@@ -1,5 +1,6 @@
 // Runs C++ without Python's lock.
-#pragma once
+#ifndef OPBRIDGE_NATIVE_GIL_H
+#define OPBRIDGE_NATIVE_GIL_H
 
 #include <Python.h>
 #include <unistd.h>
@@ -31,3 +32,5 @@ class WithoutGil {
 };
 
 }  // namespace opbridge
+
+#endif

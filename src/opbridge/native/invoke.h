@@ -1,6 +1,7 @@
 // One kernel call, assembled: the arrays of the C call and the block behind `extra`, without heap allocation for
 // operators of ordinary size.
-#pragma once
+#ifndef OPBRIDGE_NATIVE_INVOKE_H
+#define OPBRIDGE_NATIVE_INVOKE_H
 
 #include <opbridge/abi.h>
 
@@ -239,3 +240,5 @@ class Invocation {
 };
 
 }  // namespace opbridge
+
+#endif

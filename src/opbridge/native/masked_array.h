@@ -1,5 +1,6 @@
 // NumPy's masked arrays, which no kernel can be handed: it would count what the mask hides, and the mask would be lost.
-#pragma once
+#ifndef OPBRIDGE_NATIVE_MASKED_ARRAY_H
+#define OPBRIDGE_NATIVE_MASKED_ARRAY_H
 
 #include <Python.h>
 
@@ -21,3 +22,5 @@ inline bool is_masked_array(PyObject* array) {
 inline constexpr const char* kUnmask = "pass a value for the masked elements, x.filled(0), or all elements, x.data";
 
 }  // namespace opbridge
+
+#endif

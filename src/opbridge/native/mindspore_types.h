@@ -1,5 +1,6 @@
 // MindSpore's numbers for element types, as its custom operators are handed them (`TypeId`).
-#pragma once
+#ifndef OPBRIDGE_NATIVE_MINDSPORE_TYPES_H
+#define OPBRIDGE_NATIVE_MINDSPORE_TYPES_H
 
 #include <opbridge/abi.h>
 
@@ -16,3 +17,5 @@ constexpr int32_t dtype_of_mindspore(int type) {
 }
 
 }  // namespace opbridge
+
+#endif

@@ -2,7 +2,8 @@
 //
 // A plan is a block of little-endian int64 words followed by a pool of string bytes.  plan.py and this file are the two
 // sides of one format, whose numbers stand in contracts.h.
-#pragma once
+#ifndef OPBRIDGE_NATIVE_PLAN_H
+#define OPBRIDGE_NATIVE_PLAN_H
 
 #include <opbridge/abi.h>
 
@@ -227,3 +228,5 @@ class PlanReader {
 };
 
 }  // namespace opbridge
+
+#endif

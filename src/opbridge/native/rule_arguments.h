@@ -1,5 +1,6 @@
 // What a rule sees of a call: the attributes as the kernel gets them, and the tensors as the host has them.
-#pragma once
+#ifndef OPBRIDGE_NATIVE_RULE_ARGUMENTS_H
+#define OPBRIDGE_NATIVE_RULE_ARGUMENTS_H
 
 #include <opbridge/abi.h>
 
@@ -59,3 +60,5 @@ struct RuleArguments {
 };
 
 }  // namespace opbridge
+
+#endif

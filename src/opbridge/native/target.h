@@ -2,7 +2,8 @@
 //
 // MindSpore is built with the old ABI of std::string, and the source it calls is too (core/mindspore_entry.cpp):
 // nothing in this file may hold a string.
-#pragma once
+#ifndef OPBRIDGE_NATIVE_TARGET_H
+#define OPBRIDGE_NATIVE_TARGET_H
 
 #include <cstddef>
 #include <cstdint>
@@ -59,3 +60,5 @@ class Target {
 };
 
 }  // namespace opbridge
+
+#endif

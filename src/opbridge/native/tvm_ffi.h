@@ -2,7 +2,8 @@
 //
 // Its own header is tvm/ffi/c_api.h, and DLPack's for tensors; they keep these layouts, and a test holds ours against
 // them.  So neither opbridge nor the libraries it builds need tvm-ffi to be compiled.
-#pragma once
+#ifndef OPBRIDGE_NATIVE_TVM_FFI_H
+#define OPBRIDGE_NATIVE_TVM_FFI_H
 
 #include <opbridge/abi.h>
 
@@ -135,3 +136,5 @@ inline int32_t dtype_of(const DataType& type) {
 }
 
 }  // namespace opbridge::tvm_ffi
+
+#endif

@@ -1,5 +1,6 @@
 // Infers outputs while sizes of the inputs are unknown, for anything that can infer them from sizes that are known.
-#pragma once
+#ifndef OPBRIDGE_NATIVE_UNKNOWN_SIZES_H
+#define OPBRIDGE_NATIVE_UNKNOWN_SIZES_H
 
 #include <algorithm>
 #include <cstdint>
@@ -106,3 +107,5 @@ std::vector<Target::Output> infer_unknown(const std::vector<std::vector<int64_t>
 }
 
 }  // namespace opbridge
+
+#endif

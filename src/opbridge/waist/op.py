@@ -71,7 +71,7 @@ class Op:
         self._runtime = runtime
         self._index = index
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, *args: object, **kwargs: object) -> Any:
         """Call the operator; the tensors select the framework."""
         return self._runtime.callable_for(self._index, self, args, kwargs)(*args, **kwargs)
 

@@ -20,7 +20,7 @@ from opbridge.waist.manifest.kernel_origins import TWINS
 _FORMS = "expected an operator of the manifest, aten::name, a device, module:function or file.py:function"
 
 
-def resolve(text: str, operators: Mapping[str, Any]) -> Reference:
+def resolve(text: str, operators: Mapping[str, object]) -> Reference:
     """Return the reference that a user wrote; `operators` are those of the library by full name.
 
     Raises:
@@ -38,7 +38,7 @@ def resolve(text: str, operators: Mapping[str, Any]) -> Reference:
 
 
 def assigned(
-    texts: Iterable[str], names: Sequence[str], operators: Mapping[str, Any]
+    texts: Iterable[str], names: Sequence[str], operators: Mapping[str, object]
 ) -> dict[str, tuple[Reference, ...]]:
     """Return the references of each named operator, from texts of the form `reference` and `operator=reference`.
 
@@ -68,11 +68,11 @@ class Racer:
     driver: Driver
     function: Callable[..., Any]
 
-    def values(self, subject: OperatorUnderTest, given: Mapping[str, Any]) -> tuple[list[Any], dict[str, Any]]:
+    def values(self, subject: OperatorUnderTest, given: Mapping[str, object]) -> tuple[list[Any], dict[str, Any]]:
         """Convert the arguments to positional and keyword values of the framework."""
         return packed(subject.schema, self.driver.values(subject.schema, given))
 
-    def outputs(self, subject: OperatorUnderTest, given: Mapping[str, Any]) -> list[Any]:
+    def outputs(self, subject: OperatorUnderTest, given: Mapping[str, object]) -> list[Any]:
         """Call the function and return its results as arrays."""
         args, kwargs = self.values(subject, given)
         return [self.driver.array(output) for output in listed(self.function(*args, **kwargs))]

@@ -29,7 +29,7 @@ def difference(original: Sequence[Array], port: Sequence[Array], tolerance: floa
     return None
 
 
-def _wrong(original: Any, port: Any, tolerance: float) -> Any:
+def _wrong(original: object, port: object, tolerance: float) -> Any:
     wide = _wide(original)
     theirs: Any = np.asarray(original, dtype=wide)
     ours: Any = np.asarray(port, dtype=wide)

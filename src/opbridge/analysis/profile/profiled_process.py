@@ -9,7 +9,6 @@ import sys
 import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 from opbridge.analysis.profile import counter_files
 from opbridge.analysis.profile.ascend import instruction_records
@@ -33,7 +32,7 @@ _CUDA, _ASCEND = "a100", "910b"
 """The default chips."""
 
 
-def profile(op: Op, *args: Any, chip: str | None = None, **kwargs: Any) -> Profile:
+def profile(op: Op, *args: object, chip: str | None = None, **kwargs: object) -> Profile:
     """Profile one call of an operator, by the kernels that it runs in a twin.
 
     `args` are NumPy arrays or tensors of any framework. The call runs in another process, which loads the operator
@@ -47,7 +46,7 @@ def profile(op: Op, *args: Any, chip: str | None = None, **kwargs: Any) -> Profi
     return _of_call(op, "", args, kwargs, _chip(chip), {})
 
 
-def profile_sample(op: Op, args: Sequence[Any], kwargs: Mapping[str, Any], chip: Chip) -> Profile:
+def profile_sample(op: Op, args: Sequence[object], kwargs: Mapping[str, object], chip: Chip) -> Profile:
     """Profile one call of an operator that is loaded for any device, with NumPy arrays.
 
     Only the counted blocks of its kernels run, so a large call takes little longer than a small one.
@@ -56,7 +55,12 @@ def profile_sample(op: Op, args: Sequence[Any], kwargs: Mapping[str, Any], chip:
 
 
 def _of_call(
-    op: Op, device: str, args: Sequence[Any], kwargs: Mapping[str, Any], chip: Chip | None, variables: dict[str, str]
+    op: Op,
+    device: str,
+    args: Sequence[object],
+    kwargs: Mapping[str, object],
+    chip: Chip | None,
+    variables: dict[str, str],
 ) -> Profile:
     with tempfile.TemporaryDirectory(prefix="opbridge-profile-") as folder:
         job = Path(folder, "job")

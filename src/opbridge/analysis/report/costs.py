@@ -61,7 +61,7 @@ def _lines(kernel: Mapping[str, Any]) -> Markup:
     return table(f"Heaviest lines of {kernel['name']}", ["line", "what it does", "hint"], rows)
 
 
-def _what(line: Mapping[str, Any]) -> str:
+def _what(line: Mapping[str, object]) -> str:
     if "pipe" in line:
         return f"{line['instruction']} on {line['pipe']}, {line['runs']} runs, {line['cycles']} cycles"
     parts = next((f", {line[key]} {key}" for key in ("sectors", "passes", "turns") if key in line), "")

@@ -42,7 +42,7 @@ class Level:
     keys: tuple[Key, ...]
 
 
-def walks(operators: Sequence[Any]) -> dict[str, tuple[Level, ...]]:
+def walks(operators: Sequence[object]) -> dict[str, tuple[Level, ...]]:
     """Return the dispatch levels of each operator, by name.
 
     The result is empty if PyTorch is not installed, and has no entry for an operator that PyTorch cannot register.

@@ -26,12 +26,12 @@ _LIMITED_API = "0x030A0000"
 """The oldest Python that PyTorch supports, whose C API a module with py_limited_api is limited to."""
 
 
-def CppExtension(name: str, sources: list[str], *args: Any, **kwargs: Any) -> Extension:  # noqa: N802
+def CppExtension(name: str, sources: list[str], *args: object, **kwargs: object) -> Extension:  # noqa: N802
     """Return a setuptools.Extension in C++ for PyTorch."""
     return Extension(name, sources, *args, **{**kwargs, "language": "c++"})
 
 
-def CUDAExtension(name: str, sources: list[str], *args: Any, **kwargs: Any) -> Extension:  # noqa: N802
+def CUDAExtension(name: str, sources: list[str], *args: object, **kwargs: Any) -> Extension:  # noqa: N802
     """Return a setuptools.Extension for CUDA.
 
     BuildExtension.with_options(device="cuda-twin") runs it on a CPU. `dlink` has no effect: nvcc links device code by
@@ -54,7 +54,7 @@ class BuildExtension(build_ext):  # type: ignore[misc]
     device: str | None = None
 
     @classmethod
-    def with_options(cls, **options: Any) -> type[BuildExtension]:
+    def with_options(cls, **options: object) -> type[BuildExtension]:
         """Return a subclass with options: `device` for all extensions, `no_python_abi_suffix` for non-modules.
 
         Other options are accepted and kept, as in PyTorch. `use_ninja` has no effect: there is only one way to build.

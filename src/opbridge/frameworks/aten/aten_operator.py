@@ -156,7 +156,7 @@ def _has_out(overload: Any) -> bool:
     return any(argument.is_out for argument in overload._schema.arguments)
 
 
-def out_variant(packet: Any, functional: Any) -> Any:
+def out_variant(packet: object, functional: Any) -> Any:
     """Return the overload with the same arguments that writes to tensors of the caller; None if there is none."""
     wanted = [(argument.name, str(argument.type)) for argument in functional._schema.arguments]
     for overload in _dispatched(packet):
@@ -175,7 +175,7 @@ def target_names(operator: AtenOperator) -> tuple[tuple[str, str], ...]:
     return tuple((one.name(), _plain_out(operator, one)) for one in operator.functional)
 
 
-def _plain_out(operator: AtenOperator, overload: Any) -> str:
+def _plain_out(operator: AtenOperator, overload: object) -> str:
     found = out_variant(operator.packet, overload)
     if found is None or any(argument.is_out and str(argument.type) != "Tensor" for argument in found._schema.arguments):
         return ""

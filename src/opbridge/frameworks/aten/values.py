@@ -54,7 +54,7 @@ def as_dtype(value: Any) -> torch.dtype:
     return found
 
 
-def as_tensor(array: Any) -> torch.Tensor:
+def as_tensor(array: object) -> torch.Tensor:
     """Copy an array whose memory PyTorch cannot address to a tensor."""
     plain = np.array(array, order="C")
     native = plain.astype(plain.dtype.newbyteorder("="), copy=False)

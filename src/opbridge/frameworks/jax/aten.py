@@ -45,7 +45,7 @@ class AtenFunction:
         self._names = target_names(operator)
         self._run_in_numpy = numpy_view(operator)
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, *args: object, **kwargs: object) -> Any:
         """Run the operator; raise UnsupportedError for random draws, or if a trace lacks values that it needs."""
         tensors: list[Array] = []
         said = tuple(self._described(value, tensors) for value in args)
@@ -66,7 +66,7 @@ class AtenFunction:
     def __repr__(self) -> str:
         return f"<jax function {self.operator.full_name}>"
 
-    def target_of(self, said: Mapping[str, Any], device: str) -> object:
+    def target_of(self, said: Mapping[str, object], device: str) -> object:
         """Return the Target of a call from its representation in a program."""
         return AtenCall(self, *(_frozen(said[part]) for part in ("args", "kwargs", "gradients"))).target(device)
 
@@ -79,7 +79,7 @@ class AtenFunction:
             raise translated(self.operator.full_name, error) from error.__cause__
         return target, self.operator.functional[index], draws
 
-    def _run_at_once(self, args: tuple[Any, ...], kwargs: Mapping[str, Any], tensors: Sequence[Array]) -> Any:
+    def _run_at_once(self, args: tuple[object, ...], kwargs: Mapping[str, object], tensors: Sequence[Array]) -> Any:
         name = self.operator.full_name
         if any(map(is_traced, tensors)):
             raise UnsupportedError(
@@ -89,7 +89,7 @@ class AtenFunction:
         given, named = jax.tree.map(_in_numpy, (list(args), dict(kwargs)))
         return jax.tree.map(lambda value: _from_numpy(name, value), self._run_in_numpy(*given, **named))
 
-    def _described(self, value: Any, tensors: list[Array]) -> Said:
+    def _described(self, value: object, tensors: list[Array]) -> Said:
         """Describe an argument for JSON; append tensors, of which only the element type is described, to `tensors`."""
         if isinstance(value, (jax.Array, np.ndarray)):
             if value.dtype not in CODES:
@@ -273,7 +273,7 @@ def _is_inexact(value: Like) -> bool:
     return bool(jnp.issubdtype(value.dtype, jnp.inexact))
 
 
-def _dtype_name(value: Any) -> str | None:
+def _dtype_name(value: object) -> str | None:
     if not isinstance(value, (type, np.dtype)):
         return None
     try:
@@ -301,16 +301,16 @@ def _read(said: Said) -> Any:
     return said[1]
 
 
-def _frozen(value: Any) -> Any:
+def _frozen(value: object) -> Any:
     """Convert the lists that JSON made of tuples back to tuples."""
     return tuple(map(_frozen, value)) if isinstance(value, list) else value
 
 
-def _in_numpy(value: Any) -> Any:
+def _in_numpy(value: object) -> Any:
     return np.asarray(value) if isinstance(value, jax.Array) else value
 
 
-def _from_numpy(name: str, value: Any) -> Any:
+def _from_numpy(name: str, value: object) -> Any:
     if not isinstance(value, np.ndarray):
         return value
     narrow = jax.dtypes.canonicalize_dtype(value.dtype)

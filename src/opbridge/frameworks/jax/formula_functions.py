@@ -18,7 +18,7 @@ Array = Any
 Axes = int | tuple[int, ...] | None
 
 
-def sum_to(x: Array, shape: Sequence[Any]) -> Array:
+def sum_to(x: Array, shape: Sequence[object]) -> Array:
     """Sum to a shape, which reverses a broadcast."""
     added = jnp.ndim(x) - len(shape)
     stretched = (added + i for i, size in enumerate(shape) if size == 1 and jnp.shape(x)[added + i] != 1)

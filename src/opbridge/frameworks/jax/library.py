@@ -63,7 +63,7 @@ class LibraryOperator:
         """Return the Target of a call on a device, building the kernel on first use."""
         return self._native.target(attributes, kinds, self._library.kernel(self._index, device), device)
 
-    def on_host(self, arguments: Mapping[str, Any]) -> Any:
+    def on_host(self, arguments: Mapping[str, object]) -> Any:
         """Run the operator on NumPy arrays."""
         schema = self.schema
         function = self._library.view(self._index, "numpy")

@@ -21,7 +21,7 @@ def _axes(value: Any) -> frozenset[Any]:
     return axes
 
 
-def alike(values: Sequence[Any]) -> list[Any]:
+def alike(values: Sequence[object]) -> list[Any]:
     """Return the values, each varying over every axis that any of them varies over."""
     axes = [_axes(jax.typeof(value)) for value in values]
     everywhere = frozenset().union(*axes)
@@ -31,7 +31,7 @@ def alike(values: Sequence[Any]) -> list[Any]:
     ]
 
 
-def _spread(value: Any, axes: tuple[Any, ...]) -> Any:
+def _spread(value: object, axes: tuple[object, ...]) -> Any:
     if hasattr(jax.lax, "pcast"):
         return jax.lax.pcast(value, axes, to="varying")
     return jax.lax.pvary(value, axes)
@@ -57,12 +57,12 @@ def spec_of(like: jax.ShapeDtypeStruct) -> PartitionSpec:
     return PartitionSpec() if like.sharding is None else like.sharding.spec
 
 
-def lying_as(value: Any, sharding: NamedSharding) -> Any:
+def lying_as(value: object, sharding: NamedSharding) -> Any:
     """Return the value, resharded if its type says another sharding."""
     return value if jax.typeof(value).sharding.spec == sharding.spec else _reshard(value, sharding)
 
 
-def _reshard(value: Any, sharding: NamedSharding) -> Any:
+def _reshard(value: object, sharding: NamedSharding) -> Any:
     if hasattr(jax.sharding, "reshard"):
         return jax.sharding.reshard(value, sharding)
     from jax.experimental.shard import reshard

@@ -32,7 +32,7 @@ class JaxOperator:
         self.__doc__ = str(schema)
         self._table: PrimitiveTable | None = None
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, *args: object, **kwargs: object) -> Any:
         """Run the operator on arrays or on values that JAX traces."""
         try:
             return (self._table or self._made_table())(*args, **kwargs)
@@ -71,7 +71,7 @@ class JaxOperator:
         )
         return self._table
 
-    def _function_for(self, arguments: Mapping[str, Any]) -> Callable[..., Any]:
+    def _function_for(self, arguments: Mapping[str, object]) -> Callable[..., Any]:
         """Return the function that runs on the tensors of a call with these arguments."""
         schema = self.operator.schema
         kinds = tuple(self._kind(item, arguments.get(item.name)) for item in schema.tensor_arguments)
@@ -83,7 +83,7 @@ class JaxOperator:
         call = LibraryCall(self.operator, self.operator.attributes(attributes), kinds)
         return traced(call) if any(map(is_traced, jax.tree.leaves(dict(arguments)))) else compiled(call)
 
-    def _kind(self, argument: Argument, value: Any) -> Any:
+    def _kind(self, argument: Argument, value: object) -> Any:
         if "[" not in str(argument.type):
             return self._tensor_kind(argument, argument.name, value, argument.type.is_optional)
         if value is None and argument.type.is_optional:
@@ -95,7 +95,7 @@ class JaxOperator:
             self._tensor_kind(argument, f"{argument.name}[{place}]", item, optional) for place, item in enumerate(value)
         )
 
-    def _tensor_kind(self, argument: Argument, name: str, value: Any, optional: bool) -> int | None:
+    def _tensor_kind(self, argument: Argument, name: str, value: object, optional: bool) -> int | None:
         if value is None and optional:
             return None
         if not isinstance(value, (jax.Array, np.ndarray)):
@@ -112,7 +112,7 @@ class JaxOperator:
             )
         return CODES[value.dtype]
 
-    def _refuse(self, argument: Argument, name: str, value: Any) -> NoReturn:
+    def _refuse(self, argument: Argument, name: str, value: object) -> NoReturn:
         kind = type(value)
         got = kind.__qualname__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"
         is_list = "[" in str(argument.type)
@@ -126,7 +126,7 @@ class JaxOperator:
             hint = f"; write jax.numpy.asarray({value!r}, dtype=...)"
         raise CallError(f"{self.operator.name}: argument '{name}' expects {expected}, got {got}{hint}")
 
-    def _attribute(self, argument: Argument, value: Any) -> Any:
+    def _attribute(self, argument: Argument, value: object) -> Any:
         """Return the value as NumPy represents it, which the native reader of attributes accepts."""
         if isinstance(value, (list, tuple)):
             return [self._attribute(argument, item) for item in value]

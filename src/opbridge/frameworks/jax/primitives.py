@@ -46,13 +46,13 @@ def bind_call(call: Call, *tensors: Array) -> list[Array]:
 
 
 @lru_cache(maxsize=1024)
-def compiled(primitive: Primitive, **static: Any) -> Callable[..., list[Array]]:
+def compiled(primitive: Primitive, **static: object) -> Callable[..., list[Array]]:
     """Return the primitive with these parameters as a compiled function."""
     function: Callable[..., list[Array]] = jax.jit(partial(primitive.bind, **static))
     return function
 
 
-def _run(primitive: Primitive, *operands: Array, **static: Any) -> list[Array]:
+def _run(primitive: Primitive, *operands: Array, **static: object) -> list[Array]:
     # With jit disabled, a compiled function would recurse here.
     with jax.disable_jit(False):
         return compiled(primitive, **static)(*operands)
@@ -147,7 +147,7 @@ mlir.register_lowering(
 )
 
 
-def _is_zero(tangent: Any) -> bool:
+def _is_zero(tangent: object) -> bool:
     return type(tangent) is ad.Zero
 
 
@@ -155,7 +155,7 @@ def _has_tangent(value: Like) -> bool:
     return bool(jnp.issubdtype(value.dtype, jnp.inexact))
 
 
-def _call_jvp(primals: Sequence[Array], tangents: Sequence[Any], *, call: Call) -> tuple[list[Array], list[Any]]:
+def _call_jvp(primals: Sequence[Array], tangents: Sequence[object], *, call: Call) -> tuple[list[Array], list[Any]]:
     outputs = bind_call(call, *primals)
     zeros: list[Any] = [ad.Zero(jax.typeof(output).to_tangent_aval()) for output in outputs]
     moving = tuple(place for place, tangent in enumerate(tangents) if not _is_zero(tangent))
@@ -170,7 +170,7 @@ def _call_jvp(primals: Sequence[Array], tangents: Sequence[Any], *, call: Call) 
 
 
 def _linear_jvp(
-    primals: Sequence[Array], tangents: Sequence[Any], *, linear: Linear
+    primals: Sequence[Array], tangents: Sequence[object], *, linear: Linear
 ) -> tuple[Sequence[Array], Sequence[Any]]:
     moving = [place for place, tangent in enumerate(tangents) if not _is_zero(tangent)]
     if all(place >= linear.residuals for place in moving):

@@ -55,6 +55,6 @@ def translated(name: str, error: BaseException) -> BaseException:
     return KernelError(found + rest)
 
 
-def is_traced(value: Any) -> bool:
+def is_traced(value: object) -> bool:
     """Return whether JAX traces the value."""
     return isinstance(value, jax.core.Tracer)

@@ -137,7 +137,9 @@ def _specs(values: Iterable[Like]) -> list[Sequence[Any]]:
     return [() if value.sharding is None else tuple(value.sharding.spec) for value in values]
 
 
-def _chosen(layout: Layout, mesh: Mapping[str, int], given: Iterable[tuple[Names, Sequence[Any]]]) -> dict[str, Axes]:
+def _chosen(
+    layout: Layout, mesh: Mapping[str, int], given: Iterable[tuple[Names, Sequence[object]]]
+) -> dict[str, Axes]:
     """Return the mesh axes that divide each name, taken from the first tensor that has the name.
 
     Only equal parts are allowed: XLA would pad the last part with elements that are not of the tensor.

@@ -37,7 +37,7 @@ def lowered(call: Call, device: str, reason: OpbridgeError) -> Callable[..., lis
     if device != "cpu" or not isinstance(call, LibraryCall):
         raise reason
 
-    def rule(ctx: Any, *operands: Any) -> list[Any]:
+    def rule(ctx: Any, *operands: object) -> list[Any]:
         outputs = ctx.avals_out
 
         def called(*tensors: Array) -> Sequence[Array]:

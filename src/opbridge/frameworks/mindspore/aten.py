@@ -66,7 +66,7 @@ def _shaped(result: Any, form: int) -> Any:
     return result[0] if form == _FIRST else (*result[: form - _NESTED], result[form - _NESTED :])
 
 
-def _form_of(overload: Any, random: bool = False) -> int:
+def _form_of(overload: object, random: bool = False) -> int:
     types = result_types(overload)
     if len(types) > 1 and types[-1] == "List[Tensor]":
         return _NESTED + len(types) - 1
@@ -127,14 +127,14 @@ class AtenCell(nn.Cell):  # type: ignore[misc]
         self.find = Constant(operator.full_name, lambda known: self._in_graph(*known).primitive, _ATTRIBUTES)
         self.form = Constant(operator.full_name, lambda known: self._in_graph(*known).form, _ATTRIBUTES)
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, *args: object, **kwargs: object) -> Any:
         """Run the operator."""
         # The rest of Cell.__call__ is needed only if the Cell itself is differentiated or casts.
         if self.requires_grad or self.mixed_precision_type:
             return super().__call__(*args, **kwargs)
         return self._run(*args, **kwargs)
 
-    def construct(self, *args: Any, **kwargs: Any) -> Any:
+    def construct(self, *args: object, **kwargs: object) -> Any:
         """Run the operator; Graph mode compiles this method."""
         if not self.compiling():
             return self.run_now(args, kwargs)
@@ -153,7 +153,7 @@ class AtenCell(nn.Cell):  # type: ignore[misc]
             return result[0]
         return result[: form - 3] + (result[form - 3 :],)  # noqa: RUF005 MindSpore knows no unpacking here
 
-    def _run(self, *args: Any, **kwargs: Any) -> Any:
+    def _run(self, *args: object, **kwargs: object) -> Any:
         """Run a call in PyNative mode."""
         tensors: list[Tensor] = []
         key = (*(_key(value, tensors) for value in args), *kwargs, *(_key(value, tensors) for value in kwargs.values()))
@@ -181,14 +181,14 @@ class AtenCell(nn.Cell):  # type: ignore[misc]
     def __deepcopy__(self, _: dict[int, object]) -> AtenCell:
         return self
 
-    def _remember(self, key: Any, resolved: Resolved) -> Resolved:
+    def _remember(self, key: object, resolved: Resolved) -> Resolved:
         self._made[key] = resolved
         self._made.move_to_end(key)
         if len(self._made) > _MOST_PRIMITIVES:
             self._made.popitem(last=False)
         return resolved
 
-    def _resolve(self, args: tuple[Any, ...], kwargs: Mapping[str, Any], tensors: list[Tensor]) -> Resolved:
+    def _resolve(self, args: tuple[object, ...], kwargs: Mapping[str, object], tensors: list[Tensor]) -> Resolved:
         """Resolve a call in PyNative mode."""
         slots = [_slot(tensor.dtype, tensor.shape) for tensor in tensors]
         placed = iter(slots)
@@ -201,7 +201,7 @@ class AtenCell(nn.Cell):  # type: ignore[misc]
         return self._resolved(AtenPrimitive, overload, capsule, slots, draws)
 
     def _in_graph(
-        self, args: tuple[Any, ...], names: tuple[str, ...], values: tuple[Any, ...], static: bool
+        self, args: tuple[object, ...], names: tuple[str, ...], values: tuple[object, ...], static: bool
     ) -> Resolved:
         """Resolve a call from what a compiling graph knows about the arguments."""
         slots: list[torch.Tensor] = []
@@ -227,7 +227,7 @@ class AtenCell(nn.Cell):  # type: ignore[misc]
             key, self._resolved(AtenPrimitive if static else DynamicPrimitive, overload, capsule, slots, draws)
         )
 
-    def _target(self, args: list[Any], kwargs: Mapping[str, Any]) -> tuple[object, int, bool]:
+    def _target(self, args: list[Any], kwargs: Mapping[str, object]) -> tuple[object, int, bool]:
         if (device := ms.get_context("device_target")) != "CPU":
             raise UnsupportedError(
                 f"{self._operator.full_name}: opbridge runs on MindSpore's CPU backend, the device target is {device}; "
@@ -285,7 +285,7 @@ def _primitive(
     of_name = f"the gradient of {name}"
 
     @cache
-    def of_gradients(given: tuple[Any, ...], gradients: tuple[Any, ...]) -> OperatorPrimitive:
+    def of_gradients(given: tuple[object, ...], gradients: tuple[object, ...]) -> OperatorPrimitive:
         known, codes = (tuple(CODES[kind] for kind in kinds) for kinds in (given, gradients))
         target = load_native().vjp_target(capsule, known if results is Given.ALL else (), codes)
         more = tuple(kind == ms.bool_ for kind in given + gradients)
@@ -325,7 +325,7 @@ def zero(tensor: Any) -> Any:
     return tensor.astype(ms.float32)
 
 
-def as_tuple(result: Any) -> Any:
+def as_tuple(result: object) -> Any:
     """Return the result as a tuple; Graph mode compiles this function."""
     if isinstance(result, Tensor):
         return (result,)
@@ -337,7 +337,7 @@ def dtypes_of(tensors: Any) -> Any:
     return tuple([x.dtype for x in tensors])
 
 
-def described(value: Any) -> Any:
+def described(value: object) -> Any:
     """Return what a compiling graph knows about an argument; Graph mode compiles this function too."""
     if isinstance(value, Tensor):
         return (_TENSOR, value.dtype)
@@ -354,7 +354,7 @@ def are_static(tensors: Any) -> Any:
     return True
 
 
-def tensors_in(value: Any) -> Any:
+def tensors_in(value: object) -> Any:
     """Return the tensors in nested values; Graph mode compiles this function."""
     if isinstance(value, Tensor):
         return (value,)
@@ -365,7 +365,7 @@ def tensors_in(value: Any) -> Any:
     return found
 
 
-def _key(value: Any, tensors: list[Tensor]) -> Any:
+def _key(value: object, tensors: list[Tensor]) -> Any:
     """Return a hashable form of an argument in which only equal values are equal: int is not bool, 0.0 is not -0.0."""
     if isinstance(value, Tensor):
         tensors.append(value)
@@ -375,7 +375,7 @@ def _key(value: Any, tensors: list[Tensor]) -> Any:
     return type(value), value.hex() if isinstance(value, float) else _hashable(value)
 
 
-def _hashable(value: Any) -> Any:
+def _hashable(value: object) -> Any:
     try:
         hash(value)
     except TypeError:
@@ -383,11 +383,11 @@ def _hashable(value: Any) -> Any:
     return value
 
 
-def _frozen(value: Any) -> Any:
+def _frozen(value: object) -> Any:
     return _key(value, [])
 
 
-def _slot(dtype: Any, shape: tuple[int, ...] = ()) -> torch.Tensor:
+def _slot(dtype: object, shape: tuple[int, ...] = ()) -> torch.Tensor:
     """Return the meta tensor that represents a MindSpore tensor when PyTorch selects the overload."""
     name = DTYPE_NAMES.get(dtype)
     if name is None:
@@ -395,7 +395,7 @@ def _slot(dtype: Any, shape: tuple[int, ...] = ()) -> torch.Tensor:
     return torch.empty(shape, dtype=getattr(torch, name), device="meta")
 
 
-def _placed(value: Any, slots: Any) -> Any:
+def _placed(value: object, slots: Any) -> Any:
     if isinstance(value, Tensor):
         return next(slots)
     if isinstance(value, (list, tuple)):
@@ -403,7 +403,7 @@ def _placed(value: Any, slots: Any) -> Any:
     return attribute(value)
 
 
-def _from_graph(value: Any, slots: list[torch.Tensor]) -> Any:
+def _from_graph(value: object, slots: list[torch.Tensor]) -> Any:
     if isinstance(value, (list, tuple)):
         if len(value) == 2 and value[0] == _TENSOR:
             slots.append(_slot(value[1]))
@@ -412,7 +412,7 @@ def _from_graph(value: Any, slots: list[torch.Tensor]) -> Any:
     return attribute(value)
 
 
-def attribute(value: Any) -> Any:
+def attribute(value: object) -> Any:
     """Return a value that is not a tensor as PyTorch accepts it."""
     return getattr(torch, DTYPE_NAMES[value]) if isinstance(value, typing.Type) else value
 

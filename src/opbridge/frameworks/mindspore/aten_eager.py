@@ -37,7 +37,7 @@ class TorchFunction(nn.Cell):  # type: ignore[misc]
             results = [from_torch(result) for result in self._function([to_torch(tensor) for tensor in tensors])]
         return results[0] if len(results) == 1 else tuple(results)
 
-    def bprop(self, *args: Any) -> tuple[Tensor, ...]:
+    def bprop(self, *args: object) -> tuple[Tensor, ...]:
         """Return the gradients of the inputs."""
         *inputs, _, gradients = args
         return _tuple(TorchFunction(_gradient(self._function, len(inputs)))(*inputs, *_tuple(gradients)))
@@ -70,7 +70,7 @@ class TorchFunction(nn.Cell):  # type: ignore[misc]
         return outputs if result_types(overload) == ["Tensor"] else _tuple(outputs)
 
 
-def _tuple(outputs: Any) -> tuple[Tensor, ...]:
+def _tuple(outputs: object) -> tuple[Tensor, ...]:
     return outputs if isinstance(outputs, tuple) else (outputs,)
 
 
@@ -126,7 +126,7 @@ def _leaf(tensor: torch.Tensor) -> torch.Tensor:
     return tensor.detach().requires_grad_()
 
 
-def _tensors(values: Sequence[Any]) -> Iterator[Tensor]:
+def _tensors(values: Sequence[object]) -> Iterator[Tensor]:
     for value in values:
         if isinstance(value, Tensor):
             yield value
@@ -134,7 +134,7 @@ def _tensors(values: Sequence[Any]) -> Iterator[Tensor]:
             yield from _tensors(value)
 
 
-def _placed(value: Any, tensors: Iterator[torch.Tensor], attribute: Callable[[Any], Any]) -> Any:
+def _placed(value: object, tensors: Iterator[torch.Tensor], attribute: Callable[[Any], Any]) -> Any:
     if isinstance(value, Tensor):
         return next(tensors)
     if isinstance(value, (list, tuple)):
@@ -149,7 +149,7 @@ def _unshared(value: Any, written: bool) -> Any:
     return [item.clone() for item in value] if isinstance(value, list) else value.clone()
 
 
-def _followed(results: Any, changed: Sequence[Any]) -> Any:
+def _followed(results: object, changed: Sequence[object]) -> Any:
     """Return what an operator returns, followed by what it writes to and does not return."""
     returned = () if results is None else results if isinstance(results, tuple) else (results,)
     more = [value for value in changed if not any(value is each for each in returned)]
@@ -162,7 +162,7 @@ def _flat(results: Any) -> list[torch.Tensor]:
     return [tensor for item in results for tensor in _flat(item)]
 
 
-def _plain(results: Any) -> Any:
+def _plain(results: object) -> Any:
     if isinstance(results, torch.Tensor):
         return from_torch(results)
     return tuple(_plain(item) for item in results) if isinstance(results, (list, tuple)) else results

@@ -125,7 +125,7 @@ class Constant(ops.PrimitiveWithInfer):  # type: ignore[misc]
         self._function = function
         self._parameters = tuple(parameters)
 
-    def __infer__(self, *items: Mapping[str, Any]) -> dict[str, Any]:
+    def __infer__(self, *items: Mapping[str, object]) -> dict[str, Any]:
         for parameter, item in zip(self._parameters, items, strict=True):
             if _is_variable(item["dtype"], item["value"]):
                 raise CallError(
@@ -134,7 +134,7 @@ class Constant(ops.PrimitiveWithInfer):  # type: ignore[misc]
                 )
         return {"dtype": None, "shape": None, "value": self._function(*(item["value"] for item in items))}
 
-    def __call__(self, *values: Any) -> Any:
+    def __call__(self, *values: object) -> Any:
         """Run the function in plain Python."""
         return self._function(*values)
 
@@ -150,7 +150,7 @@ def _is_variable(dtype: Any, value: Any) -> bool:
 def _noting_hooks(register: Callable[..., Any]) -> Callable[..., Any]:
     """Wrap a method that registers a hook to note that there is one: checking each kind in every call would be slow."""
 
-    def noting(self: OperatorCell, *args: Any, **kwargs: Any) -> Any:
+    def noting(self: OperatorCell, *args: object, **kwargs: object) -> Any:
         self._has_hooks = True
         return register(self, *args, **kwargs)
 
@@ -180,7 +180,7 @@ class OperatorCell(nn.Cell):  # type: ignore[misc]
             operator.name, self._found, ("keywords", "tensors", *(item.name for item in schema.attributes))
         )
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, *args: object, **kwargs: object) -> Any:
         """Run the operator in PyNative mode, with casts and hooks if there are any."""
         if self.mixed_precision_type is not None:
             dtype = _PRECISIONS[self.mixed_precision_type.name]
@@ -199,7 +199,7 @@ class OperatorCell(nn.Cell):  # type: ignore[misc]
     register_backward_pre_hook = _noting_hooks(nn.Cell.register_backward_pre_hook)
     register_backward_hook = _noting_hooks(nn.Cell.register_backward_hook)
 
-    def _as_cell(self, *args: Any, **kwargs: Any) -> Any:
+    def _as_cell(self, *args: object, **kwargs: object) -> Any:
         """Run a call with everything that Cell does around `construct`."""
         try:
             return super().__call__(*args, **kwargs)
@@ -221,14 +221,14 @@ class OperatorCell(nn.Cell):  # type: ignore[misc]
         op = self._operator.op
         return (getattr, (op, "mindspore")) if op.mindspore is self else (_copied, (op.mindspore, self.get_flags()))
 
-    def _primitive_for(self, arguments: Mapping[str, Any]) -> OperatorPrimitive:
+    def _primitive_for(self, arguments: Mapping[str, object]) -> OperatorPrimitive:
         """Return the primitive for the arguments of a call in PyNative mode."""
         schema = self._operator.schema
         types = tuple(_type_of(arguments.get(item.name)) for item in schema.tensor_arguments)
         attributes = {item.name: arguments[item.name] for item in schema.attributes if item.name in arguments}
         return self._primitive(EagerPrimitive, types, attributes)
 
-    def _found(self, unknown: tuple[str, ...], types: tuple[Any, ...], *values: Any) -> OperatorPrimitive:
+    def _found(self, unknown: tuple[str, ...], types: tuple[object, ...], *values: object) -> OperatorPrimitive:
         """Return the primitive for what `construct` knows while it is compiled."""
         schema = self._operator.schema
         attributes = dict(zip((item.name for item in schema.attributes), values, strict=True))
@@ -245,7 +245,7 @@ class OperatorCell(nn.Cell):  # type: ignore[misc]
         return self._primitive(OperatorPrimitive, types, attributes)
 
     def _primitive(
-        self, make: type[OperatorPrimitive], types: tuple[Any, ...], attributes: Mapping[str, Any]
+        self, make: type[OperatorPrimitive], types: tuple[object, ...], attributes: Mapping[str, object]
     ) -> OperatorPrimitive:
         if (target := ms.get_context("device_target")) != "CPU":
             raise UnsupportedError(
@@ -264,7 +264,7 @@ class OperatorCell(nn.Cell):  # type: ignore[misc]
         self._made.move_to_end(key)
         return self._made[key]
 
-    def _kind(self, argument: Argument, type_: Any) -> Any:
+    def _kind(self, argument: Argument, type_: object) -> Any:
         if type_ is None and argument.type.is_optional:
             return None
         if not is_list(argument):
@@ -278,7 +278,7 @@ class OperatorCell(nn.Cell):  # type: ignore[misc]
             for place, one in enumerate(type_)
         )
 
-    def _code(self, argument: Argument, name: str, type_: Any) -> int:
+    def _code(self, argument: Argument, name: str, type_: object) -> int:
         if type_ in CODES:
             return CODES[type_]
         if type_ is None or isinstance(type_, (str, tuple)):
@@ -288,7 +288,7 @@ class OperatorCell(nn.Cell):  # type: ignore[misc]
             "convert it, as with .astype(mindspore.float32)"
         )
 
-    def _refuse(self, argument: Argument, name: str, type_: Any, hint: str = "") -> NoReturn:
+    def _refuse(self, argument: Argument, name: str, type_: object, hint: str = "") -> NoReturn:
         wanted = "a list of mindspore.Tensor" if is_list(argument) and name == argument.name else "a mindspore.Tensor"
         got = (
             type_
@@ -302,14 +302,14 @@ class OperatorCell(nn.Cell):  # type: ignore[misc]
         raise CallError(f"{self._operator.name}: argument '{name}' expects {wanted}, got {got}{hint}")
 
 
-def _cast(value: Any, dtype: Any) -> Any:
+def _cast(value: object, dtype: object) -> Any:
     """Cast an argument as MindSpore mixed precision does."""
     if isinstance(value, (tuple, list)):
         return tuple(_cast(item, dtype) for item in value)
     return value.astype(dtype) if isinstance(value, Tensor) and value.is_floating_point() else value
 
 
-def _type_of(value: Any) -> Any:
+def _type_of(value: object) -> Any:
     """Return the element type of a tensor, or those of a list; a text that describes anything else."""
     if isinstance(value, Tensor):
         return value.dtype
@@ -324,7 +324,7 @@ def _type_of(value: Any) -> Any:
     return name
 
 
-def _copied(cell: OperatorCell, flags: Mapping[str, Any]) -> OperatorCell:
+def _copied(cell: OperatorCell, flags: Mapping[str, object]) -> OperatorCell:
     copy = type(cell)(cell._operator)
     copy.add_flags(**flags)
     return copy
@@ -333,7 +333,7 @@ def _copied(cell: OperatorCell, flags: Mapping[str, Any]) -> OperatorCell:
 class WritingCell(OperatorCell):
     """An operator that changes arguments: its primitive returns their new values, which are copied to them."""
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, *args: object, **kwargs: object) -> Any:
         """Run the operator; raise CallError if it would write to a view."""
         arguments = self._table.bind(*args, **kwargs)
         owners: dict[int, str] = {}

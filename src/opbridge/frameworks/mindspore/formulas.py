@@ -65,7 +65,7 @@ class BpropText:
     element types in `operators` and `dtypes`, under the names given there.
     """
 
-    def __init__(self, schema: Schema, derivatives: tuple[Derivative, ...], kinds: tuple[Any, ...]) -> None:
+    def __init__(self, schema: Schema, derivatives: tuple[Derivative, ...], kinds: tuple[object, ...]) -> None:
         self._schema = schema
         self._meanings = meanings(schema)
         self._kinds = dict(zip((argument.name for argument in schema.tensor_arguments), kinds, strict=True))
@@ -202,7 +202,7 @@ class BpropText:
         return f"{name}({', '.join(values)})"
 
 
-def _output_places(schema: Schema, kinds: Mapping[str, Any]) -> dict[int, int]:
+def _output_places(schema: Schema, kinds: Mapping[str, object]) -> dict[int, int]:
     """Return the place of each return among primitive outputs, which begin with the values of written arguments."""
     written = _written(schema, kinds)
     places = {}
@@ -217,7 +217,7 @@ def _output_places(schema: Schema, kinds: Mapping[str, Any]) -> dict[int, int]:
     return places
 
 
-def _written(schema: Schema, kinds: Mapping[str, Any]) -> list[str]:
+def _written(schema: Schema, kinds: Mapping[str, object]) -> list[str]:
     return [argument.name for argument in schema.mutable_arguments if kinds[argument.name] is not None]
 
 

@@ -51,7 +51,7 @@ class PaddleOperator:
         self._library = library
         self._numpy: NumpyOp = library.view(index, "numpy")
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, *args: object, **kwargs: object) -> Any:
         """Run the operator, recording the gradient if an argument requires one."""
         if not paddle.in_dynamic_mode():
             raise UnsupportedError(static_graph(self.name))
@@ -62,11 +62,11 @@ class PaddleOperator:
     def __repr__(self) -> str:
         return f"<paddle function {self.schema}>"
 
-    def run(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+    def run(self, args: Sequence[object], kwargs: Mapping[str, object]) -> Any:
         """Run the call without its gradient."""
         lent: dict[int, Tensor] = {}
 
-        def array(value: Any) -> Any:
+        def array(value: object) -> Any:
             if isinstance(value, (list, tuple)):
                 return [array(item) for item in value]
             if not isinstance(value, paddle.Tensor):
@@ -75,7 +75,7 @@ class PaddleOperator:
             lent[id(view)] = value
             return view
 
-        def tensor(result: Any) -> Any:
+        def tensor(result: object) -> Any:
             if not isinstance(result, np.ndarray):
                 return result
             # Return the original tensor for an array that the operator wrote to.
@@ -103,7 +103,7 @@ class PaddleOperator:
             )
         return np.from_dlpack(tensor.detach())
 
-    def _attribute(self, value: Any) -> Any:
+    def _attribute(self, value: object) -> Any:
         if hasattr(value, "__dlpack__"):
             kind = type(value)
             raise CallError(
@@ -128,7 +128,7 @@ class _Functions(dict[str, Any]):
 class _Gradient:
     """One call that may be differentiated."""
 
-    def __init__(self, operator: PaddleOperator, args: Sequence[Any], kwargs: Mapping[str, Any]) -> None:
+    def __init__(self, operator: PaddleOperator, args: Sequence[object], kwargs: Mapping[str, object]) -> None:
         self.operator = operator
         schema = operator.schema
         try:
@@ -246,7 +246,7 @@ class _Layer(paddle.autograd.PyLayer):  # type: ignore[misc]
         return found[0] if len(found) == 1 else tuple(found)
 
 
-def _wants_gradient(value: Any) -> bool:
+def _wants_gradient(value: object) -> bool:
     return isinstance(value, paddle.Tensor) and not value.stop_gradient and _is_inexact(value)
 
 
@@ -254,5 +254,5 @@ def _is_inexact(tensor: Tensor) -> bool:
     return bool(tensor.is_floating_point() or tensor.is_complex())
 
 
-def _leaves(values: Sequence[Any]) -> list[Any]:
+def _leaves(values: Sequence[object]) -> list[Any]:
     return [item for value in values for item in (value if isinstance(value, (list, tuple)) else (value,))]

@@ -94,7 +94,7 @@ def _with_parameters(declared: ArrayFunction, function: Callable[..., Array]) ->
     """Give a function the array API parameters, and convert numbers: Paddle functions accept tensors only."""
     arrays = [place for place, parameter in enumerate(declared.parameters) if Kind.TENSOR in parameter.accepts]
 
-    def call(*args: Any, **kwargs: Any) -> Array:
+    def call(*args: object, **kwargs: object) -> Array:
         values = declared.values(args, kwargs)
         tensors = [values[place] for place in arrays if isinstance(values[place], paddle.Tensor)]
         # Use the last tensor: the first may be a condition.
@@ -107,7 +107,7 @@ def _with_parameters(declared: ArrayFunction, function: Callable[..., Array]) ->
     return call
 
 
-def _as_tensor(value: float, beside: Any) -> Array:
+def _as_tensor(value: float, beside: object) -> Array:
     """Convert a number to a tensor with the element type of the tensor next to it, if that type can represent it."""
     holds = beside not in _WHOLE if isinstance(value, float) else beside != paddle.bool
     return paddle.to_tensor(value, dtype=beside if holds else None)

@@ -26,7 +26,7 @@ def differentiable(pair: GradientPair, double_backward: Callable[..., Any] | boo
     function = _function_class(pair, gradient_step(pair, pair.backward, double_backward))
     taken, returned = len(pair.inputs), None if pair.outputs is None else len(pair.outputs)
 
-    def run(*args: Any, **kwargs: Any) -> Any:
+    def run(*args: object, **kwargs: object) -> Any:
         if kwargs or len(args) != taken:
             args = tuple(pair.bind(args, kwargs))
         results = applied(function, *args)[:returned]
@@ -34,7 +34,7 @@ def differentiable(pair: GradientPair, double_backward: Callable[..., Any] | boo
 
     outside = torch.compiler.disable(run, reason=f"{pair.title} is no operator; schema= and out= make it one")
 
-    def call(*args: Any, **kwargs: Any) -> Any:
+    def call(*args: object, **kwargs: object) -> Any:
         # The detour takes longer than a small function, so only compiled code takes it.
         return outside(*args, **kwargs) if torch.compiler.is_compiling() else run(*args, **kwargs)
 
@@ -59,7 +59,7 @@ def presented(call: Callable[..., Any], pair: GradientPair) -> Callable[..., Any
 
 
 def values_for(
-    pair: GradientPair, grads: Sequence[Any], saved: Sequence[Any], needs: Sequence[bool]
+    pair: GradientPair, grads: Sequence[object], saved: Sequence[object], needs: Sequence[bool]
 ) -> tuple[Any, ...]:
     """Return the arguments of the backward function."""
     return (*grads, *saved, list(needs)) if pair.backward.wants_needs else (*grads, *saved)
@@ -74,7 +74,7 @@ def gradient_step(
         "double_backward= does"
     )
 
-    def once(grads: Sequence[Any], saved: Sequence[Any], sources: Sequence[Any], needs: Sequence[bool]) -> Any:
+    def once(grads: Sequence[object], saved: Sequence[object], sources: Sequence[object], needs: Sequence[bool]) -> Any:
         values = values_for(pair, grads, saved, needs)
         if torch.is_grad_enabled() or transformed():
             return applied(Once, run, message, len(values), *values, *sources)
@@ -101,7 +101,7 @@ def gradient_step(
     second_link = pair.second(Callee.of(double_backward))
     second = _function_class(second_link, gradient_step(second_link, second_link.backward, False))
 
-    def twice(grads: Sequence[Any], saved: Sequence[Any], _: Sequence[Any], needs: Sequence[bool]) -> Any:
+    def twice(grads: Sequence[object], saved: Sequence[object], _: Sequence[object], needs: Sequence[bool]) -> Any:
         values = values_for(pair, grads, saved, needs)
         return applied(second, *values) if torch.is_grad_enabled() or transformed() else run(values)
 
@@ -132,7 +132,7 @@ def _slice(value: Any, dim: Any, at: int) -> Any:
     return value if dim is None else value.select(dim, at)
 
 
-def applied(function: type[Function], *args: Any) -> Any:
+def applied(function: type[Function], *args: object) -> Any:
     """Call `function.apply` without its search for defaults of `forward`, which dominates small calls.
 
     Under a torch.func transform, call `apply` itself.
@@ -146,24 +146,24 @@ class Once(Function):  # type: ignore[misc]
     """A gradient that cannot be differentiated again: an attempt raises an error instead of giving zeros."""
 
     @staticmethod
-    def forward(run: Callable[[Sequence[Any]], Any], _: str, count: int, *values: Any) -> tuple[Any, ...]:
+    def forward(run: Callable[[Sequence[Any]], Any], _: str, count: int, *values: object) -> tuple[Any, ...]:
         """Run the gradient on the first `count` values."""
         # The values after `count` are passed so that the result depends on them.
         found = run(values[:count])
         return tuple(found) if isinstance(found, (list, tuple)) else (found,)
 
     @staticmethod
-    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: object) -> None:
         """Keep the error message."""
         ctx.message = inputs[1]
 
     @staticmethod
-    def backward(ctx: Any, *_: Any) -> Any:
+    def backward(ctx: Any, *_: object) -> Any:
         """Raise UnsupportedError."""
         raise UnsupportedError(ctx.message)
 
     @staticmethod
-    def vmap(info: Any, in_dims: Sequence[int | None], *args: Any) -> Any:
+    def vmap(info: object, in_dims: Sequence[int | None], *args: object) -> Any:
         """Run the gradient once for each slice."""
         return slices(Once.apply, info, in_dims, args)
 
@@ -199,7 +199,7 @@ def graded_places(pair: GradientPair, count: int) -> list[int]:
     return [place for place, name in enumerate(named) if name not in pair.nondifferentiable]
 
 
-def check_graded(pair: GradientPair, results: Sequence[Any], places: Sequence[int]) -> None:
+def check_graded(pair: GradientPair, results: Sequence[object], places: Sequence[int]) -> None:
     """Raise CallError if an output that should have a gradient cannot have one."""
     for place in places:
         value = results[place]
@@ -212,7 +212,7 @@ def check_graded(pair: GradientPair, results: Sequence[Any], places: Sequence[in
         )
 
 
-def described(value: Any) -> tuple[Any, ...] | None:
+def described(value: object) -> tuple[Any, ...] | None:
     """Return the shape, element type and device of a tensor; None for other values."""
     return (value.shape, value.dtype, value.device) if isinstance(value, Tensor) else None
 
@@ -240,7 +240,7 @@ def _function_class(pair: GradientPair, step: Step) -> type[Function]:
     places_if_named, untracked = graded_places(pair, 0), pair.saves_untracked
     counts: set[int] = set()
 
-    def forward(*args: Any) -> tuple[Any, ...]:
+    def forward(*args: object) -> tuple[Any, ...]:
         for place, value in enumerate(args):
             if isinstance(value, (list, tuple)) and any(isinstance(v, Tensor) and v.requires_grad for v in value):
                 raise UnsupportedError(
@@ -254,7 +254,7 @@ def _function_class(pair: GradientPair, step: Step) -> type[Function]:
         check_graded(pair, results, graded(results))
         return results
 
-    def graded(results: Sequence[Any]) -> list[int]:
+    def graded(results: Sequence[object]) -> list[int]:
         return graded_places(pair, len(results)) if pair.outputs is None else places_if_named
 
     def setup_context(ctx: Any, inputs: tuple[Any, ...], output: tuple[Any, ...]) -> None:
@@ -281,7 +281,7 @@ def _function_class(pair: GradientPair, step: Step) -> type[Function]:
         check_gradients(pair, gradients, ctx.shapes)
         return tuple(gradients)
 
-    def vmap(info: Any, in_dims: Sequence[int | None], *args: Any) -> Any:
+    def vmap(info: object, in_dims: Sequence[int | None], *args: object) -> Any:
         return slices(made.apply, info, in_dims, args)
 
     name = getattr(pair.forward.function, "__name__", "function")

@@ -56,7 +56,7 @@ def operator(
 
     direct = differentiable(pair, double_backward)
 
-    def call(*args: Any, **kwargs: Any) -> Any:
+    def call(*args: object, **kwargs: object) -> Any:
         if not torch.compiler.is_compiling() and _unseen(args, kwargs):
             return direct(*args, **kwargs)
         results = overload(*args, **kwargs)
@@ -67,7 +67,7 @@ def operator(
     return presented(call, pair)
 
 
-def _unseen(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+def _unseen(args: tuple[object, ...], kwargs: dict[str, Any]) -> bool:
     """Return whether to bypass the dispatcher, which takes longer than a small function.
 
     Under a torch.func transform this is required: operators registered from Python are not differentiated there.
@@ -83,7 +83,7 @@ def _autocasting() -> bool:
     return bool(torch._C._is_any_autocast_enabled())
 
 
-def _is_plain(value: Any) -> bool:
+def _is_plain(value: object) -> bool:
     if isinstance(value, Tensor):
         return type(value) in (Tensor, torch.nn.Parameter) and not value.is_meta
     return not isinstance(value, (list, tuple)) or all(map(_is_plain, value))
@@ -141,7 +141,7 @@ class _Forward:
 
     expected: Callable[..., list[_Like]] = field(init=False)
 
-    def _outputs(self, *values: Any) -> list[_Like]:
+    def _outputs(self, *values: object) -> list[_Like]:
         arguments = {item.name: value for item, value in zip(self.pair.inputs, values, strict=True)}
         described = evaluate_out(self.rules, self.schema, arguments, lambda dtype: str(dtype).removeprefix("torch."))
         return [_Like(shape, getattr(torch, dtype)) for shape, dtype in described]
@@ -163,7 +163,7 @@ class _Forward:
         return [torch.empty(shape, dtype=dtype, device=device) for shape, dtype in self._outputs(*values)]
 
 
-def _like(value: Any) -> Any:
+def _like(value: object) -> Any:
     if isinstance(value, Tensor):
         return _Like(value.shape, value.dtype)
     return tuple(map(_like, value)) if isinstance(value, (list, tuple)) else value
@@ -287,7 +287,7 @@ def _define(
     def unwrapped(results: list[Tensor]) -> Any:
         return results[0] if len(schema.returns) == 1 else tuple(results)
 
-    def run(*args: Any, **kwargs: Any) -> Any:
+    def run(*args: object, **kwargs: object) -> Any:
         values = names.bind(args, kwargs)
         if not _autocasting():
             return unwrapped(body.run(values))
@@ -295,11 +295,11 @@ def _define(
         with torch.autocast(_device(values).type, enabled=False):
             return unwrapped(body.run(values))
 
-    def fake(*args: Any, **kwargs: Any) -> Any:
+    def fake(*args: object, **kwargs: object) -> Any:
         return unwrapped(body.fake(names.bind(args, kwargs)))
 
-    def batched(info: Any, in_dims: Sequence[Any], *args: Any, **kwargs: Any) -> Any:
-        def one(*values: Any) -> tuple[Any, ...]:
+    def batched(info: object, in_dims: Sequence[object], *args: object, **kwargs: object) -> Any:
+        def one(*values: object) -> tuple[Any, ...]:
             results = defined(*values, **kwargs)
             return (results,) if isinstance(results, Tensor) else tuple(results)
 
@@ -322,7 +322,7 @@ def _define(
 
 
 def _differentiate(
-    defined: Any, pair: GradientPair, schema: Schema, double_backward: Callable[..., Any] | bool
+    defined: object, pair: GradientPair, schema: Schema, double_backward: Callable[..., Any] | bool
 ) -> None:
     backward = _Backward.of(pair, schema)
     if not callable(double_backward):

@@ -12,13 +12,13 @@ from opbridge.waist.manifest import OpSpec
 from opbridge.waist.rules import evaluate_out
 
 
-def bound(spec: OpSpec, args: Sequence[Any], kwargs: Mapping[str, Any]) -> dict[str, Any]:
+def bound(spec: OpSpec, args: Sequence[object], kwargs: Mapping[str, object]) -> dict[str, Any]:
     """Return the arguments of a call by name; fill in defaults, which PyTorch omits."""
     arguments = {item.name: item.default.value for item in spec.schema.arguments if item.default is not None}
     return {**arguments, **dict(zip((item.name for item in spec.schema.arguments), args, strict=False)), **kwargs}
 
 
-def fake_outputs(spec: OpSpec, arguments: Mapping[str, Any]) -> Any:
+def fake_outputs(spec: OpSpec, arguments: Mapping[str, object]) -> Any:
     """Return the outputs of an operator without computing them."""
     described = evaluate_out(spec.rules.out, spec.schema, arguments, dtype_name)
     device = next((value.device for value in _leaves(arguments) if isinstance(value, Tensor)), None)
@@ -28,10 +28,10 @@ def fake_outputs(spec: OpSpec, arguments: Mapping[str, Any]) -> Any:
     return tuple(outputs) if len(outputs) > 1 else outputs[0] if outputs else None
 
 
-def dtype_name(dtype: Any) -> str:
+def dtype_name(dtype: object) -> str:
     """Return the name of an element type, without `torch.`."""
     return str(dtype).removeprefix("torch.")
 
 
-def _leaves(arguments: Mapping[str, Any]) -> list[Any]:
+def _leaves(arguments: Mapping[str, object]) -> list[Any]:
     return [item for value in arguments.values() for item in (value if isinstance(value, (list, tuple)) else (value,))]

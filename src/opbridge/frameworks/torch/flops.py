@@ -30,7 +30,7 @@ def register(library: Library, index: int) -> None:
     flop_registry[getattr(getattr(torch.ops, namespace), packet)] = partial(_count, name)
 
 
-def _count(name: str, /, *args: Any, out_val: Any, **kwargs: Any) -> Any:
+def _count(name: str, /, *args: object, out_val: object, **kwargs: object) -> Any:
     from opbridge.waist.rules import evaluate_size
 
     for library, index in _rules.get(name, {}).values():
@@ -41,7 +41,7 @@ def _count(name: str, /, *args: Any, out_val: Any, **kwargs: Any) -> Any:
     return 0
 
 
-def _bound(schema: Schema, args: Sequence[Any], kwargs: Mapping[str, Any]) -> dict[str, Any] | None:
+def _bound(schema: Schema, args: Sequence[object], kwargs: Mapping[str, object]) -> dict[str, Any] | None:
     """Return the arguments by name; None if they fit another overload."""
     given = dict(zip((argument.name for argument in schema.arguments), args, strict=False)) | dict(kwargs)
     defaults = {item.name: item.default.value for item in schema.arguments if item.default is not None}
@@ -50,5 +50,5 @@ def _bound(schema: Schema, args: Sequence[Any], kwargs: Mapping[str, Any]) -> di
     return bound if fits else None
 
 
-def _dtype_name(dtype: Any) -> str:
+def _dtype_name(dtype: object) -> str:
     return str(dtype).removeprefix("torch.")

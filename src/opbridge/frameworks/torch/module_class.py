@@ -26,7 +26,7 @@ class FunctionModule(torch.nn.Module):  # type: ignore[misc]
     _init: Mapping[str, Callable[[Any], object]]
 
     def __init__(
-        self, *, device: torch.device | str | None = None, dtype: torch.dtype | None = None, **sizes: Any
+        self, *, device: torch.device | str | None = None, dtype: torch.dtype | None = None, **sizes: object
     ) -> None:
         super().__init__()
         cls = type(self)
@@ -57,7 +57,7 @@ class FunctionModule(torch.nn.Module):  # type: ignore[misc]
             else:
                 torch.nn.init.kaiming_uniform_(parameter, a=math.sqrt(5))
 
-    def forward(self, *args: Any, **kwargs: Any) -> Any:
+    def forward(self, *args: object, **kwargs: object) -> Any:
         """Call the function with the parameters and these arguments; raise CallError if they do not fit."""
         rest, positional, by_keyword = list(args), [], {}
         for item in self._inputs:

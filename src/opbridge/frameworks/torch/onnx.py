@@ -56,11 +56,11 @@ def onnx_translations(*operators: Op | OpLibrary) -> dict[Callable[..., Any], Ca
     return table
 
 
-def _translation(full_name: str, schema: Schema, onnx: Any) -> Callable[..., Any]:
+def _translation(full_name: str, schema: Schema, onnx: object) -> Callable[..., Any]:
     if schema.mutable_arguments:
         raise UnsupportedError(f"{full_name} writes to its arguments, and ONNX has no operator that does")
 
-    def translate(*args: Any, **kwargs: Any) -> Any:
+    def translate(*args: object, **kwargs: object) -> Any:
         from onnxscript import ir, values
 
         given = {item.name: value for item, value in zip(schema.arguments, args, strict=False)} | kwargs
@@ -109,7 +109,7 @@ def _attribute(full_name: str, argument: Argument, value: Any) -> Any:
     )
 
 
-def _declaration(schema: Schema, attributes: Mapping[str, Any], onnx: Any) -> Any:
+def _declaration(schema: Schema, attributes: Mapping[str, object], onnx: Any) -> Any:
     """Return the declaration from which the graph builder learns the number and kinds of inputs and outputs."""
     defs = onnx.defs.OpSchema
     tensors = [argument for argument in schema.arguments if argument.is_tensor]
@@ -137,7 +137,7 @@ def _declaration(schema: Schema, attributes: Mapping[str, Any], onnx: Any) -> An
     )
 
 
-def _kind(value: Any, onnx: Any) -> Any:
+def _kind(value: object, onnx: Any) -> Any:
     kinds = onnx.defs.OpSchema.AttrType
     if isinstance(value, list):
         return kinds.FLOATS if any(isinstance(item, float) for item in value) else kinds.INTS

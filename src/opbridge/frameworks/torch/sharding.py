@@ -38,7 +38,7 @@ _REMEMBERED = 1024
 """The number of choices to remember for an operator; more only result from sizes that change with every call."""
 
 
-def tell_dtensor(library: Library, overloads: Mapping[int, Any]) -> None:
+def tell_dtensor(library: Library, overloads: Mapping[int, object]) -> None:
     """Register operators of a library with DTensor, by their places in it."""
     dispatcher = DTensor._op_dispatcher
     for index, overload in overloads.items():
@@ -87,7 +87,7 @@ class ShardedOperator:
             strategies.append(OpSpec(outputs[0] if len(outputs) == 1 else outputs, inputs, costs))
         return OpStrategy(strategies)
 
-    def run(self, op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def run(self, op: Any, args: tuple[object, ...], kwargs: dict[str, Any]) -> Any:
         """Run a call as DTensor would."""
         bound = self._bound(args, kwargs)
         choice = self._choice(op, bound)
@@ -104,7 +104,7 @@ class ShardedOperator:
         ]
         return returns[0] if len(returns) == 1 else tuple(returns) or None
 
-    def _choice(self, op: Any, bound: Bound) -> Choice:
+    def _choice(self, op: object, bound: Bound) -> Choice:
         """Return the way to run a call, remembered for similar calls."""
         likes = self._mapped(bound, self._spec_of_tensor)
         deciding = ((name, value) for name, value in likes.items() if name in self._deciding or name in self._tensors)
@@ -119,7 +119,7 @@ class ShardedOperator:
             found = self._choices[key] = self._made_choice(op, bound)
         return found
 
-    def _made_choice(self, op: Any, bound: Bound) -> Choice:
+    def _made_choice(self, op: object, bound: Bound) -> Choice:
         call = self._call(op, bound, self._spec_of_tensor)
         way = self._cheapest_way(call)
         metas = (TensorMeta(like.shape, like.stride(), like.dtype) for like in call.made)
@@ -136,7 +136,7 @@ class ShardedOperator:
             raise self._cannot_move(call, written)
         return min(ways, key=lambda way: (sum(way.costs(specs)), way.disturbed(specs), way.moves(specs)))
 
-    def _new(self, results: Any) -> list[torch.Tensor]:
+    def _new(self, results: object) -> list[torch.Tensor]:
         """Return the results of an operator that are not its arguments."""
         values = results if isinstance(results, (list, tuple)) else (results,)
         returned = zip(values if self.schema.returns else (), self.schema.returns, strict=True)
@@ -160,7 +160,7 @@ class ShardedOperator:
             return True  # the manifest has changed; importing DTensor must not fail for that
         return any(attribute in re.findall(r"\w+", str(rule.field())) for rule in rules)
 
-    def _bound(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Bound:
+    def _bound(self, args: Sequence[object], kwargs: Mapping[str, object]) -> Bound:
         return dict(zip((item.name for item in self.schema.positional), args, strict=False)) | dict(kwargs)
 
     def _mapped(self, bound: Bound, change: Callable[[tuple[int, int | None], Any], Any]) -> dict[str, Any]:
@@ -182,7 +182,7 @@ class ShardedOperator:
         tensors: list[Tensor] = []
         specs: list[DTensorSpec] = []
 
-        def described(place: tuple[int, int | None], value: Any) -> DTensorSpec:
+        def described(place: tuple[int, int | None], value: object) -> DTensorSpec:
             spec = spec_of(place, value)
             tensors.append(Tensor(*place, tuple(spec.shape)))
             specs.append(spec)
@@ -213,7 +213,7 @@ class ShardedOperator:
         check_parts(self.name, layout, inputs, outputs, shapes_for)
         return Call(tensors, specs, made, layout)
 
-    def _spec_of_tensor(self, place: tuple[int, int | None], value: Any) -> DTensorSpec:
+    def _spec_of_tensor(self, place: tuple[int, int | None], value: object) -> DTensorSpec:
         if isinstance(value, DTensor):
             return value._spec
         argument, item = place

@@ -65,11 +65,11 @@ class Assumptions:
         """
         kept = [each.detach().clone() for each in (*tensors_of((args, kwargs)), *network.buffers())]
 
-        def begin(_: Any, args: Any, kwargs: Any) -> None:
+        def begin(_: object, args: Any, kwargs: Any) -> None:
             for fake, real in zip([*tensors_of((args, kwargs)), *network.buffers()], kept, strict=True):
                 known_values.assume(fake, real)
 
-        def end(_: Any, __: Any, results: Any) -> Any:
+        def end(_: object, __: object, results: object) -> Any:
             leaves, tree = tree_flatten(results)
             place = next((i for i, each in enumerate(leaves) if _is_float(each)), None)
             if self._found and place is None:
@@ -91,5 +91,5 @@ class Assumptions:
                 hook.remove()
 
 
-def _is_float(value: Any) -> bool:
+def _is_float(value: object) -> bool:
     return isinstance(value, torch.Tensor) and value.is_floating_point()

@@ -11,7 +11,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 _aten = torch.ops.aten
 
 
-def cast_as_autocast(graph: Any, device: str, dtype: Any) -> None:
+def cast_as_autocast(graph: Any, device: str, dtype: object) -> None:
     """Insert the autocast casts before the operators that need them, where they are missing."""
     for node in list(graph.nodes):
         if isinstance(node.target, OpOverload) and node.target is not _aten.to.dtype:

@@ -54,7 +54,7 @@ def check(module: Any, folder: Path, args: Sequence[Any], kwargs: Mapping[str, A
             value.grad = gradient
 
 
-def loaded_side(loaded: Any, inputs: Sequence[Array]) -> Side:
+def loaded_side(loaded: object, inputs: Sequence[Array]) -> Side:
     """Return the side for a loaded package: JAX has a function and its values, MindSpore a Cell."""
     if isinstance(loaded, tuple):
         from opbridge.models.conversion.jax_under_test import JaxSide
@@ -122,7 +122,7 @@ def _kept_buffers(module: Any) -> Iterator[dict[str, Any]]:
             value.copy_(before[name])
 
 
-def _values(expected: Sequence[Any], got: Sequence[Array], when: str = "") -> Iterator[Comparison]:
+def _values(expected: Sequence[object], got: Sequence[Array], when: str = "") -> Iterator[Comparison]:
     if len(expected) != len(got):
         yield Comparison(f"{len(got)} results instead of {len(expected)}{when}", float("inf"))
         return
@@ -143,9 +143,9 @@ def _trained_parameters(module: Any) -> dict[str, Any]:
 def _gradients(
     module: Any,
     side: Side,
-    expected: Sequence[Any],
-    loss: tuple[int, Any],
-    trained: Mapping[str, Any],
+    expected: Sequence[object],
+    loss: tuple[int, object],
+    trained: Mapping[str, object],
     results: Callable[[], Sequence[Any]],
 ) -> Iterator[Comparison]:
     """Yield the gradient comparisons, with the rounding allowed that norms of few elements amplify."""
@@ -160,7 +160,9 @@ def _gradients(
     yield from found
 
 
-def _of_all(wanted: Mapping[str, Any], gradients: Mapping[str, Array], least: Mapping[str, float]) -> list[Comparison]:
+def _of_all(
+    wanted: Mapping[str, object], gradients: Mapping[str, Array], least: Mapping[str, float]
+) -> list[Comparison]:
     name_of = "gradient of {} in training".format
     return [_comparison(name_of(name), wanted[name], have, least[name]) for name, have in gradients.items()]
 
@@ -177,7 +179,7 @@ def _of_both(
     return _of_pytorch(results, loss, trained), side.gradients(loss[0], loss[1].numpy(), list(trained))
 
 
-def _of_pytorch(results: Sequence[Any], loss: tuple[int, Any], trained: Mapping[str, Any]) -> dict[str, Any]:
+def _of_pytorch(results: Sequence[Any], loss: tuple[int, object], trained: Mapping[str, Any]) -> dict[str, Any]:
     index, factors = loss
     (results[index] * factors).sum().backward()
     return {name: torch.zeros_like(each) if each.grad is None else each.grad for name, each in trained.items()}
@@ -210,12 +212,12 @@ def _trained(module: Any, side: Side, inputs: Any, loss: Any, trained: Mapping[s
     yield from _after(side, after, _no_less(least, apart))
 
 
-def _after(side: Side, values: Mapping[str, Any], least: Mapping[str, float]) -> list[Comparison]:
+def _after(side: Side, values: Mapping[str, object], least: Mapping[str, float]) -> list[Comparison]:
     name_of = f"{{}} after {_STEPS} steps".format
     return [_comparison(name_of(name), value, side.value(name), least[name]) for name, value in values.items()]
 
 
-def _comparison(what: str, want: Any, have: Array, least: float = _LEAST) -> Comparison:
+def _comparison(what: str, want: object, have: Array, least: float = _LEAST) -> Comparison:
     reference = array_of(want)
     if reference.shape != have.shape:
         return Comparison(f"{what}: shape {have.shape} instead of {reference.shape}", float("inf"))
@@ -249,12 +251,12 @@ def factors_of(result: Any) -> Any:
     return torch.linspace(-1, 1, result.numel()).reshape(result.shape).to(dtype)
 
 
-def arrays(args: Sequence[Any], kwargs: Mapping[str, Any]) -> list[Array]:
+def arrays(args: Sequence[object], kwargs: Mapping[str, object]) -> list[Array]:
     """Return the tensors that a converted network is called with, as arrays."""
     return [array_of(each.detach()) for each in tensors([*args, *kwargs.values()])]
 
 
-def tensors(value: Any) -> Iterator[Any]:
+def tensors(value: object) -> Iterator[Any]:
     """Yield the tensors in nested mappings, tuples and lists, in order."""
     if isinstance(value, Mapping):
         value = tuple(value.values())

@@ -71,12 +71,12 @@ class Converted:
 
 
 def converted(
-    module: Any,
-    args: Sequence[Any],
-    kwargs: Mapping[str, Any] | None = None,
+    module: object,
+    args: Sequence[object],
+    kwargs: Mapping[str, object] | None = None,
     *,
     to: str = "mindspore",
-    dynamic_shapes: Any = None,
+    dynamic_shapes: object = None,
     prefer: str = "aten",
     native_only: bool = False,
 ) -> Converted:
@@ -115,12 +115,12 @@ def converted(
 
 
 def convert(
-    module: Any,
-    example_inputs: Sequence[Any],
-    example_kwargs: Mapping[str, Any] | None = None,
+    module: object,
+    example_inputs: Sequence[object],
+    example_kwargs: Mapping[str, object] | None = None,
     *,
     to: str = "mindspore",
-    dynamic_shapes: Any = None,
+    dynamic_shapes: object = None,
     prefer: str = "aten",
 ) -> Any:
     """Convert a PyTorch module to a MindSpore Cell, or to a function and a dict of arrays for JAX.

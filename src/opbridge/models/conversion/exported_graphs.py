@@ -135,7 +135,7 @@ def _constants(parts: Mapping[str, Any]) -> dict[str, Any]:
     return found
 
 
-def _attribute(part: Any, path: str) -> Any:
+def _attribute(part: object, path: str) -> Any:
     for name in path.split("."):
         part = getattr(part, name, None)
     return part
@@ -158,7 +158,7 @@ def _tied(module: Any) -> dict[str, str]:
     return tied
 
 
-def _again(state: Mapping[str, Any], tied: Mapping[str, str]) -> dict[str, str]:
+def _again(state: Mapping[str, object], tied: Mapping[str, str]) -> dict[str, str]:
     """Return the extra names of a value in PyTorch graphs: `norm@1.weight` if training calls `norm` twice."""
     known = {name: re.sub(r"@\d+", "", name) for name in state if "@" in name}
     return {name: tied.get(own, own) for name, own in known.items() if own in state}

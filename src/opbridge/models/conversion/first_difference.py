@@ -25,7 +25,7 @@ from opbridge.models.conversion.line_gradients import gradient_apart, tensors_ap
 
 
 def first_difference(
-    made: Converted, folder: Path, args: Sequence[Any], kwargs: Mapping[str, Any]
+    made: Converted, folder: Path, args: Sequence[object], kwargs: Mapping[str, object]
 ) -> Difference | None:
     """Return the first operator that differs; None if each operator agrees by itself."""
     exported = made.package.exported
@@ -42,7 +42,7 @@ def first_difference(
     return _first_gradient(exported, side, steps, source, args, kwargs)
 
 
-def _apart(side: Side, want: Any, have: Any) -> float:
+def _apart(side: Side, want: object, have: object) -> float:
     """Return the relative difference of a value from the PyTorch value."""
     wanted = list(tensors(want))
     got = list(have) if isinstance(have, (tuple, list)) else [have]
@@ -62,7 +62,7 @@ def _first_gradient(
         by_node[step.path, step.origin.node].append(step)
     found: list[Difference] = []
 
-    def compare(path: str, node: Any, given: Any, value: Any) -> None:
+    def compare(path: str, node: object, given: object, value: object) -> None:
         left = by_node[path, node]
         step = left.pop(0) if left else None
         if found or step is None or given is None or step.number not in lines:

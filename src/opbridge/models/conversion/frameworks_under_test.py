@@ -31,10 +31,10 @@ class Side(Protocol):
     def run(self) -> None:
         """Run the network line by line, as Python does."""
 
-    def path(self, variables: Mapping[str, Any], paths: Iterable[str]) -> str | None:
+    def path(self, variables: Mapping[str, object], paths: Iterable[str]) -> str | None:
         """Return the path of the module whose source has such variables; None if there is none."""
 
-    def array(self, value: Any) -> Array:
+    def array(self, value: object) -> Array:
         """Return one of the framework's tensors as an array."""
 
     def pulled_back(
@@ -43,6 +43,6 @@ class Side(Protocol):
         """Return the gradients, by each given array, of the sum of a result times factors."""
 
 
-def listed(result: Any) -> list[Any]:
+def listed(result: object) -> list[Any]:
     """Return the results of a network as a list, also if there is only one."""
     return list(result) if isinstance(result, (tuple, list)) else [result]

@@ -276,7 +276,7 @@ class Body(ABC):
         else:
             self.put(node, name, self.operator(op, self.bound(node, op)))
 
-    def stride(self, node: Any, op: OpOverload) -> None:
+    def stride(self, node: object, op: OpOverload) -> None:
         """Render as_strided: its strides are those of PyTorch memory, while tensors here lie in axis order."""
         bound = self.bound(node, op)
         order = order_in_memory(bound["self"].meta["val"], bound)
@@ -288,7 +288,7 @@ class Body(ABC):
         strided = f"{operand}, {self.value(bound['size'])}, {self.value(bound['stride'])}"
         self.put(node, op._opname, f"{self.operators.name(op)}({strided})")
 
-    def one_hot(self, node: Any, given: Any, count: int) -> None:
+    def one_hot(self, node: object, given: object, count: int) -> None:
         """Render one_hot by a comparison: the PyTorch operator reads the values, which a graph does not know."""
         places = self.factory(self.fresh("places"), f'ob.aten("aten::arange").numpy({count})')
         names = (self.brought(op) for op in (_aten.unsqueeze.default, _aten.eq.Tensor, _aten.to.dtype))
@@ -301,14 +301,14 @@ class Body(ABC):
         names = [argument.name for argument in op._schema.arguments]
         return dict(zip(names, node.args, strict=False)) | dict(node.kwargs)
 
-    def native(self, op: OpOverload, bound: Mapping[str, Any]) -> str | None:
+    def native(self, op: OpOverload, bound: Mapping[str, object]) -> str | None:
         """Return the framework's own call of an operator; None if there is none that agrees."""
         found = self.natives.call(op, bound, self.value) if self.natives else None
         if found is not None:
             self.operators.native.add(op._name)
         return found
 
-    def operator(self, op: OpOverload, bound: Mapping[str, Any]) -> str:
+    def operator(self, op: OpOverload, bound: Mapping[str, object]) -> str:
         """Return the call of an operator, by the framework itself if that agrees."""
         return self.native(op, bound) or f"{self.operators.name(op)}({self.arguments(op, bound)})"
 
@@ -320,7 +320,7 @@ class Body(ABC):
         self.operators.native.add(op._name)
         return own
 
-    def arguments(self, op: OpOverload, bound: Mapping[str, Any]) -> str:
+    def arguments(self, op: OpOverload, bound: Mapping[str, object]) -> str:
         """Return the text of a call's arguments, without PyTorch-only ones that have a default."""
         texts: list[str] = []
         by_name = False
@@ -336,7 +336,7 @@ class Body(ABC):
         """Return whether a node makes a tensor without inputs and without drawing."""
         return not node.all_input_nodes and torch.Tag.nondeterministic_seeded not in op.tags
 
-    def factory_text(self, node: Any, op: OpOverload) -> str:
+    def factory_text(self, node: object, op: OpOverload) -> str:
         """Return the expression that makes such a tensor with NumPy."""
         bound = {name: _plain(value) for name, value in self.bound(node, op).items()}
         return f'ob.aten("{op._name.removesuffix(".default")}").numpy({self.arguments(op, bound)})'
@@ -369,7 +369,7 @@ class Body(ABC):
         self.written(node, target)
         return True
 
-    def copy(self, node: Any, target: Any, source: Any) -> None:
+    def copy(self, node: object, target: Any, source: Any) -> None:
         """Put a copied tensor, with the type and sizes of the target, in its place: `copy` has no gradient."""
         want, have = (each.meta["val"] for each in (target, source))
         self.env[node] = self.value(source)
@@ -381,7 +381,7 @@ class Body(ABC):
             self.put(node, "expand", f"{expand}({self.env[node]}, {self.value(target)})")
         self.written(node, target)
 
-    def written(self, node: Any, target: Any) -> None:
+    def written(self, node: object, target: object) -> None:
         """Make the result of a node represent the tensor that was written to, from here on.
 
         The bases of the tensor are written to as well, and views of them that are used later are rendered again.
@@ -400,7 +400,7 @@ class Body(ABC):
             if is_stale and any(user > node for user in view.users):
                 self.put(view, view.target._opname, self.operator(view.target, self.bound(view, view.target)))
 
-    def replaced(self, node: Any, target: Any, old: str | None = None) -> None:
+    def replaced(self, node: object, target: object, old: str | None = None) -> None:
         """Rename all nodes that share memory with the target, and assign the module values among them."""
         new, old = self.env[node], old or self.env[target]
         for other in [each for each in self.env if self.env[each] == old and isinstance(each, torch.fx.Node)]:
@@ -437,7 +437,7 @@ class Body(ABC):
             elif any(user > node for each in (target, *bases(target)) for user in each.users):
                 raise self.refusal(node, "it writes to its argument, which is used again")
 
-    def normalise(self, node: Any, op: OpOverload) -> None:
+    def normalise(self, node: object, op: OpOverload) -> None:
         """Render a training norm and the update of its statistics.
 
         An instance norm updates them by the mean of all instances.
@@ -465,7 +465,7 @@ class Body(ABC):
             moved = f"{self.value(old)} * {1 - momentum!r} + {new} * {momentum!r}"
             self.lines.append(self.assigned(old.target, moved))
 
-    def normalise_and_move(self, node: Any, bound: Mapping[str, Any]) -> None:
+    def normalise_and_move(self, node: object, bound: Mapping[str, Any]) -> None:
         """Render a norm by the PyTorch operator that also returns the new statistics, after its other results."""
         moving = _aten._batch_norm_with_update.default
         name = self.fresh("normalised")
@@ -527,7 +527,7 @@ class Body(ABC):
         self.nested, self.lines = outer, [*before, f"def {name}({', '.join(names)}):", *body]
         return name
 
-    def value(self, value: Any) -> str:
+    def value(self, value: object) -> str:
         """Return the expression of a node, a constant, or a sequence of them."""
         if isinstance(value, torch.fx.Node):
             return self.env[value]
@@ -550,11 +550,11 @@ class Body(ABC):
         return UnsupportedError(f"{self.place or 'the network'}: {node.target} cannot be converted: {why}{where}")
 
 
-def leaves(output: Any) -> Any:
+def leaves(output: object) -> Any:
     """Return a network's results as a flat tuple, or the only result."""
     found: list[Any] = []
 
-    def collect(value: Any) -> None:
+    def collect(value: object) -> None:
         if isinstance(value, dict):
             value = tuple(value.values())
         if isinstance(value, (tuple, list)):
@@ -567,19 +567,19 @@ def leaves(output: Any) -> Any:
     return found[0] if len(found) == 1 else tuple(found)
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> Any:
     """Return a dtype as its name: NumPy has no types of its own that need an import."""
     return str(value).removeprefix("torch.") if isinstance(value, torch.dtype) else value
 
 
-def returned(body: Body, output: Any) -> str:
+def returned(body: Body, output: object) -> str:
     """Return the expression of a return statement: a dict or an object becomes its values."""
     values = output if isinstance(output, (tuple, list)) else (output,)
     texts = [body.value(value) for value in values]
     return texts[0] if len(texts) == 1 else f"({', '.join(texts)})"
 
 
-def _is_graph(value: Any, nested: Mapping[str, Any]) -> bool:
+def _is_graph(value: object, nested: Mapping[str, object]) -> bool:
     return isinstance(value, torch.fx.Node) and value.op == "get_attr" and value.target in nested
 
 

@@ -22,7 +22,7 @@ class Replay(torch.fx.Interpreter):  # type: ignore[misc]
         self._exported, self._path, self._tell = exported, path, tell
         self._nested = exported.nested(MODE, path)
 
-    def start(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> None:
+    def start(self, args: Sequence[object], kwargs: Mapping[str, object]) -> None:
         """Run the network without gradients."""
         with torch.no_grad():
             self.run(*tensors([*args, *kwargs.values()]))
@@ -36,7 +36,7 @@ class Replay(torch.fx.Interpreter):  # type: ignore[misc]
         self._tell(self._path, n, given[0], torch.fx.node.map_aggregate(value, _cloned))
         return value
 
-    def get_attr(self, target: Any, args: Any, kwargs: Any) -> Any:
+    def get_attr(self, target: object, args: object, kwargs: object) -> Any:
         """Return a nested graph as a function, or a copy of a value."""
         if target in self._nested:
             return self._inner(self._nested[target])
@@ -59,5 +59,5 @@ class Replay(torch.fx.Interpreter):  # type: ignore[misc]
         return Replay(self._exported, path, self._tell).run(*args, *kwargs.values())
 
 
-def _cloned(value: Any) -> Any:
+def _cloned(value: object) -> Any:
     return value.detach().clone() if isinstance(value, torch.Tensor) else value

@@ -28,7 +28,7 @@ class FunctionBody(Body):
         self.package = package
         self.taken |= {*_GIVEN, "jax", "attention", *_DRAWN}
 
-    def operator(self, op: OpOverload, bound: Mapping[str, Any]) -> str:
+    def operator(self, op: OpOverload, bound: Mapping[str, object]) -> str:
         """Return the call of an operator; one that may draw takes `keys` first."""
         if op._opname in _DRAWN:
             name, draws = op._opname, True
@@ -41,7 +41,7 @@ class FunctionBody(Body):
             self.operators.drawn.append(name)
         return f"{name}(keys, {self.arguments(op, bound)})"
 
-    def normalise(self, node: Any, op: OpOverload) -> None:
+    def normalise(self, node: object, op: OpOverload) -> None:
         """Render a training norm by JAX where it agrees; the statistics are those of the same batch."""
         bound = self.bound(node, op)
         is_moving = bound["running_mean"] is not None and op is torch.ops.aten.batch_norm.default
@@ -177,7 +177,7 @@ def apply(values, *inputs, train=False, key=None):
             name = f"{base}{number}"
         return name
 
-    def body(self, path: str, mode: str, graph: Any) -> tuple[list[str], list[str]]:
+    def body(self, path: str, mode: str, graph: object) -> tuple[list[str], list[str]]:
         """Render the graph of a module in one mode; return its inputs and its lines."""
         body = FunctionBody(self, mode, path)
         inputs = body.inputs(graph, self.exported.input_names if not path else ("x", "y", "z"))

@@ -61,7 +61,7 @@ class JaxSide:
         starts = {f"{path}.".replace("@", "__").lstrip("."): path for path in paths}
         return starts.get(variables.get("at", "."))
 
-    def array(self, value: Any) -> Array:
+    def array(self, value: object) -> Array:
         """Return a JAX array as a NumPy array."""
         return np.asarray(value)
 
@@ -70,7 +70,7 @@ class JaxSide:
     ) -> list[Array]:
         """Return the gradients, by each given array, of the sum of a result times factors."""
 
-        def total(*values: Any) -> Any:
+        def total(*values: object) -> Any:
             return (listed(function(*values))[index] * factors).sum()
 
         found = jax.grad(total, tuple(range(len(given))))(*map(jnp.asarray, given))

@@ -31,7 +31,7 @@ def innermost(error: BaseException | None, network: Any) -> Any:
 
 
 @contextmanager
-def kept_whole(network: Any, kinds: set[type], args: Sequence[Any], kwargs: Mapping[str, Any]) -> Iterator[None]:
+def kept_whole(network: Any, kinds: set[type], args: Sequence[object], kwargs: Mapping[str, object]) -> Iterator[None]:
     """Replace the calls of modules of these classes with operators, while the context is open."""
     parts = [part for part in network.modules() if type(part) in kinds]
     seen = _seen(network, parts, args, kwargs) if parts else {}
@@ -63,7 +63,7 @@ def _forward(part: Any, calls: Iterator[Whole], operators: Iterator[Any]) -> Any
     return forward
 
 
-def _described(given: Any) -> Any:
+def _described(given: object) -> Any:
     return tree_structure(given), constants_of(given), [tuple(each.shape) for each in tensors_of(given)]
 
 
@@ -90,7 +90,7 @@ class _Watch:
         self._seen = seen
         self._before: Any = None
 
-    def begin(self, part: Any, args: Any, kwargs: Any) -> None:
+    def begin(self, part: object, args: object, kwargs: object) -> None:
         self._before = _versions(part, args, kwargs), torch.get_rng_state()
 
     def end(self, part: Any, args: Any, kwargs: Any, results: Any) -> None:
@@ -113,5 +113,5 @@ def _versions(part: Any, args: Any, kwargs: Any) -> dict[Any, int]:
     return {each: each._version for each in (*tensors_of((args, kwargs)), *part.parameters(), *part.buffers())}
 
 
-def _sized(leaf: Any) -> Any:
+def _sized(leaf: object) -> Any:
     return torch.empty_like(leaf, device="meta") if isinstance(leaf, torch.Tensor) else leaf

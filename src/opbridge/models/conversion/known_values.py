@@ -35,7 +35,7 @@ class KnownValues(TorchFunctionMode):  # type: ignore[misc]
         self._assumed: set[int] = set()
         """Memory of twins that hold assumed values."""
 
-    def assume(self, tensor: Any, twin: Any) -> None:
+    def assume(self, tensor: object, twin: object) -> None:
         """Assume that a tensor has the values of `twin`."""
         self._assumed.add(_memory(twin))
         setattr(tensor, _TWIN, twin)
@@ -58,7 +58,7 @@ class KnownValues(TorchFunctionMode):  # type: ignore[misc]
                 setattr(each, _TWIN, twin if isinstance(twin, torch.Tensor) else None)
         return result
 
-    def _is_granted(self, asked: Any) -> bool:
+    def _is_granted(self, asked: object) -> bool:
         """Record the assumed tensors that are asked; return False, and record none, if one is too large."""
         assumed = [each for each in tree_leaves(asked) if self._is_assumed(each)]
         if any(each.numel() > _MOST_ASSUMED for each in assumed):
@@ -68,7 +68,7 @@ class KnownValues(TorchFunctionMode):  # type: ignore[misc]
             self._assumptions.add(each, _outside(torch.Tensor.tolist, (_twin(each),), {}), caller())
         return True
 
-    def _number(self, value: Any) -> Any:
+    def _number(self, value: object) -> Any:
         """Return a known tensor without axes as a number, and any other value unchanged."""
         is_number = isinstance(value, torch.Tensor) and not value.ndim and self._is_known(value)
         return _outside(torch.Tensor.item, (_twin(value),), {}) if is_number and self._is_granted(value) else value
@@ -84,16 +84,16 @@ class KnownValues(TorchFunctionMode):  # type: ignore[misc]
             return partial(self._nonzero, func is torch.where), args
         return func, args
 
-    def _nonzero(self, each_axis: bool, mask: Any, as_tuple: bool = False) -> Any:
+    def _nonzero(self, each_axis: bool, mask: object, as_tuple: bool = False) -> Any:
         places = self._places(mask)
         return tuple(places) if each_axis or as_tuple else torch.stack(places, -1)
 
-    def _index(self, part: Any) -> Sequence[Any]:
+    def _index(self, part: object) -> Sequence[Any]:
         if isinstance(part, slice):
             return [slice(*map(self._number, (part.start, part.stop, part.step)))]
         return self._places(part) if self._is_mask(part) else [part]
 
-    def _is_mask(self, value: Any) -> bool:
+    def _is_mask(self, value: object) -> bool:
         return (
             isinstance(value, torch.Tensor) and value.dtype is torch.bool and value.ndim > 0 and self._is_known(value)
         )
@@ -131,11 +131,11 @@ class KnownValues(TorchFunctionMode):  # type: ignore[misc]
                 self._changed.add(_memory(twin))
         return _UNKNOWN
 
-    def _is_assumed(self, value: Any) -> bool:
+    def _is_assumed(self, value: object) -> bool:
         twin = _twin(value)
         return twin is not None and _memory(twin) in self._assumed
 
-    def _is_known(self, value: Any) -> bool:
+    def _is_known(self, value: object) -> bool:
         if isinstance(value, torch.Tensor):
             twin = _twin(value)
             return twin is not None and _memory(twin) not in self._changed
@@ -178,19 +178,19 @@ def _outside(func: Callable[..., Any], args: Any, kwargs: Any) -> Any:
     return result if is_kept else _UNKNOWN
 
 
-def _writes(name: str, kwargs: Mapping[str, Any]) -> bool:
+def _writes(name: str, kwargs: Mapping[str, object]) -> bool:
     return name in _WRITES or (name.endswith("_") and not name.endswith("__")) or bool(kwargs.get("inplace"))
 
 
-def _is_free(value: Any) -> bool:
+def _is_free(value: object) -> bool:
     return isinstance(value, (torch.SymInt, torch.SymFloat, torch.SymBool))
 
 
-def _known(value: Any) -> Any:
+def _known(value: object) -> Any:
     return getattr(value, _TWIN, value) if isinstance(value, torch.Tensor) else value
 
 
-def _twin(value: Any) -> Any:
+def _twin(value: object) -> Any:
     return getattr(value, _TWIN, None)
 
 

@@ -33,7 +33,7 @@ def steps_of(side: Side, origins: Mapping[Any, Mapping[str, Origin]], source: Pa
     file = str(source)
     steps: list[Step] = []
 
-    def entered(frame: FrameType, event: str, argument: Any) -> Any:
+    def entered(frame: FrameType, event: str, argument: object) -> Any:
         if frame.f_code.co_filename != file:
             return None
         path = side.path(frame.f_locals, known)
@@ -42,7 +42,7 @@ def steps_of(side: Side, origins: Mapping[Any, Mapping[str, Origin]], source: Pa
         left = dict(known[path])
         ran = frame.f_lineno
 
-        def moved(frame: FrameType, event: str, argument: Any) -> Any:
+        def moved(frame: FrameType, event: str, argument: object) -> Any:
             nonlocal ran
             for name in [each for each in left if each in frame.f_locals]:
                 values = dict(frame.f_locals)

@@ -16,7 +16,7 @@ from opbridge.models.conversion.frameworks_under_test import Array, Side
 from opbridge.models.conversion.line_by_line import Step
 
 
-def gradient_apart(exported: Exported, side: Side, step: Step, expression: ast.expr, given: Any) -> float:
+def gradient_apart(exported: Exported, side: Side, step: Step, expression: ast.expr, given: object) -> float:
     """Return how far the gradients of a line are from those of its node, for the same inputs.
 
     The result is 0.0 if the line has no input or no result with a gradient.
@@ -40,7 +40,7 @@ def gradient_apart(exported: Exported, side: Side, step: Step, expression: ast.e
     want = [torch.zeros_like(leaf) if each is None else each for leaf, each in zip(wanted, gradients, strict=True)]
     code = compile(ast.Expression(_Named(list(texts)).visit(_parsed_again(expression))), "<line>", "eval")
 
-    def function(*values: Any) -> Any:
+    def function(*values: object) -> Any:
         given = {f"_given_{place}": value for place, value in enumerate(values)}
         return eval(code, {**step.module, **step.variables, **given})
 
@@ -110,7 +110,7 @@ def _where(node: Any) -> dict[str, int]:
     return {"lineno": node.lineno, "col_offset": node.col_offset}
 
 
-def tensors_apart(want: Any, have: Array, least: float = 1e-6) -> float:
+def tensors_apart(want: object, have: Array, least: float = 1e-6) -> float:
     """Return the relative difference of two tensors; infinity if their shapes differ."""
     reference = array_of(want)
     return difference(reference, have, least) if reference.shape == have.shape else float("inf")

@@ -214,7 +214,7 @@ def network():
         text = indent("\n".join(lines), "    ")
         return f"def construct({', '.join(['self', *inputs])}):\n{text}", factories
 
-    def body(self, path: str, mode: str, graph: Any, factories: dict[str, str]) -> tuple[list[str], list[str]]:
+    def body(self, path: str, mode: str, graph: object, factories: dict[str, str]) -> tuple[list[str], list[str]]:
         """Render the graph of a module in one mode; return its inputs and its lines."""
         body = CellBody(self, mode, path)
         body.factories = factories

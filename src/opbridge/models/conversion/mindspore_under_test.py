@@ -52,7 +52,7 @@ class MindSporeSide:
         """Run the network once, for the tracer to follow its lines."""
         self._cell(*self._inputs)
 
-    def path(self, variables: Mapping[str, Any], paths: Iterable[str]) -> str | None:
+    def path(self, variables: Mapping[str, object], paths: Iterable[str]) -> str | None:
         """Return the path of the module whose local variables these are, from their `self`."""
         return next((path for path in paths if cell_below(self._cell, path) is variables.get("self")), None)
 
@@ -67,7 +67,7 @@ class MindSporeSide:
         """Return the gradients, by each given array, of the sum of a result times factors."""
         weights = ms.Tensor(factors)
 
-        def total(*values: Any) -> Any:
+        def total(*values: object) -> Any:
             return (listed(function(*values))[index] * weights).sum()
 
         found = ms.grad(total, tuple(range(len(given))))(*map(ms.Tensor, given))

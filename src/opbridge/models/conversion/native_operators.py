@@ -97,7 +97,7 @@ def tried(module: Any, args: Sequence[Any], kwargs: Mapping[str, Any], framework
     return Natives(framework, recorder.operators, found)
 
 
-def _expression(value: Any, text: Callable[[Any], str]) -> Any:
+def _expression(value: object, text: Callable[[Any], str]) -> Any:
     """Return a value with source text in the place of its tensors."""
     if isinstance(value, (list, tuple)):
         return tuple(_expression(each, text) for each in value)
@@ -105,7 +105,7 @@ def _expression(value: Any, text: Callable[[Any], str]) -> Any:
     return Expression(text(value)) if is_text else value
 
 
-def _known(value: Any) -> Any:
+def _known(value: object) -> Any:
     """Return what the conversion knows of a value: for a tensor, its type and rank."""
     if isinstance(value, torch.fx.Node):
         return value.meta.get("val", value.name)
@@ -116,7 +116,7 @@ _MOST_EXAMPLES = 64
 """The most ways to call one operator that are recorded; each must be proved."""
 
 
-def _told(signature: Mapping[str, Any], defaults: Mapping[str, Any]) -> dict[str, object]:
+def _told(signature: Mapping[str, object], defaults: Mapping[str, object]) -> dict[str, object]:
     """Return what distinguishes calls, without PyTorch-only parameters and defaults."""
     kept = {name: _plain(value) for name, value in signature.items() if name not in PYTORCH_ONLY}
     return {name: value for name, value in kept.items() if name not in defaults or value != described(defaults[name])}
@@ -126,14 +126,14 @@ def _by_name(signature: tuple[Any, ...]) -> dict[str, Any]:
     return dict(signature)
 
 
-def _plain(value: Any) -> object:
+def _plain(value: object) -> object:
     """Return a description without the flag for a wanted gradient, which a graph does not know."""
     if isinstance(value, tuple) and len(value) == 3 and isinstance(value[0], torch.dtype):
         return value[:2]
     return tuple(map(_plain, value)) if isinstance(value, tuple) else value
 
 
-def _written(path: str, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> str:
+def _written(path: str, args: tuple[object, ...], kwargs: Mapping[str, object]) -> str:
     texts = [repr(each) for each in args]
     named = [f"{name}={value!r}" for name, value in kwargs.items()]
     if path == "Tensor.__getitem__":

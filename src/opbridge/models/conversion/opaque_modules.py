@@ -79,17 +79,17 @@ class Whole:
         return [(link + link.new_zeros(each.shape)).to(each.dtype) for each in self.all_results]
 
 
-def tensors_of(tree: Any) -> list[Any]:
+def tensors_of(tree: object) -> list[Any]:
     """Return the tensors in a tree."""
     return [each for each in tree_leaves(tree) if isinstance(each, torch.Tensor)]
 
 
-def constants_of(tree: Any) -> list[Any]:
+def constants_of(tree: object) -> list[Any]:
     """Return the leaves of a tree that are no tensors."""
     return [each for each in tree_leaves(tree) if not isinstance(each, torch.Tensor)]
 
 
-def filled(pattern: Any, tensors: list[Any]) -> Any:
+def filled(pattern: object, tensors: list[Any]) -> Any:
     """Return a pattern with tensors in the place of its own."""
     left = iter(tensors)
     return tree_map(lambda leaf: next(left) if isinstance(leaf, torch.Tensor) else leaf, pattern)
@@ -165,12 +165,12 @@ class _Pickler(pickle.Pickler):
         super().__init__(file)
         self._brought = brought
 
-    def reducer_override(self, value: Any) -> Any:
+    def reducer_override(self, value: object) -> Any:
         if not isinstance(value, torch.Tensor) or value not in self._brought:
             return NotImplemented
         return _blank, (tuple(value.shape), value.dtype, isinstance(value, torch.nn.Parameter), value.requires_grad)
 
 
-def _blank(shape: tuple[int, ...], dtype: Any, is_parameter: bool, requires_grad: bool) -> Any:
+def _blank(shape: tuple[int, ...], dtype: object, is_parameter: bool, requires_grad: bool) -> Any:
     tensor = torch.empty(shape, dtype=dtype, device="meta")
     return torch.nn.Parameter(tensor, requires_grad) if is_parameter else tensor

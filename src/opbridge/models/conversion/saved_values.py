@@ -7,12 +7,12 @@ from typing import Any
 import torch
 
 
-def taken_aside(module: Any) -> dict[str, Any]:
+def taken_aside(module: object) -> dict[str, Any]:
     """Return copies of all parameters and buffers, by name."""
     return {name: value.detach().clone() for name, value in _held(module).items()}
 
 
-def put_back(module: Any, values: dict[str, Any]) -> None:
+def put_back(module: object, values: dict[str, Any]) -> None:
     """Copy saved values back into the parameters and buffers."""
     with torch.no_grad():
         for name, value in _held(module).items():

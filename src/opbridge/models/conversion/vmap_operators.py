@@ -62,7 +62,7 @@ def _replace(module: Any, region: list[Any]) -> None:
         module.graph.erase_node(node)
 
 
-def _alone(module: Any, region: list[Any], given: list[Any], results: list[Any]) -> Any:
+def _alone(module: object, region: list[Any], given: list[Any], results: list[Any]) -> Any:
     """Return a region as a separate module."""
     graph = torch.fx.Graph()
     known = {node: graph.placeholder(node.name) for node in given}

@@ -53,7 +53,7 @@ def bases(node: Any) -> Iterator[Any]:
         yield node
 
 
-def merged(view: Any, bound: Mapping[str, Any]) -> tuple[OpOverload, tuple[Any, ...]] | None:
+def merged(view: Any, bound: Mapping[str, object]) -> tuple[OpOverload, tuple[Any, ...]] | None:
     """Return the operator that puts a written part back, and its arguments after base and part; else None."""
     name = view.target._opname
     if name == "slice":

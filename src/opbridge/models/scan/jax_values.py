@@ -28,13 +28,13 @@ def device() -> str:
     return backend.upper()
 
 
-def called(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def called(function: Callable[..., Any], args: tuple[object, ...], kwargs: dict[str, Any]) -> Any:
     """Call a function as a network that is compiled as a whole does: only sizes of arrays are known."""
     run, arrays = compiled(function, args, kwargs)
     return run(*arrays)
 
 
-def leaf(value: Any) -> Any:
+def leaf(value: object) -> Any:
     """Return a PyTorch tensor or element type as that of JAX, and other values unchanged."""
     if isinstance(value, torch.Tensor):
         detached = value.detach().contiguous()
@@ -54,7 +54,7 @@ def numbers_of(array: Any) -> Any:
     return np.asarray(array.astype("float32") if array.dtype == jnp.bfloat16 else array)
 
 
-def gradients(total: Callable[..., Any], tensors: Sequence[Any]) -> Sequence[Any]:
+def gradients(total: Callable[..., Any], tensors: Sequence[object]) -> Sequence[Any]:
     """Return the compiled gradients of a function by all its tensors."""
     found: Sequence[Any] = jax.jit(jax.grad(total, tuple(range(len(tensors)))))(*tensors)
     return found

@@ -96,7 +96,7 @@ def values_of(framework: str) -> Any:
     return importlib.import_module(f"opbridge.models.scan.{framework}_values")
 
 
-def find(framework: Any, path: str) -> Any:
+def find(framework: object, path: str) -> Any:
     """Return the callable at a path below a framework's module, or None."""
     place, _, name = path.partition(".")
     if place in OWN:
@@ -138,7 +138,7 @@ def parameters_of(function: Callable[..., Any]) -> tuple[str, ...]:
     return tuple(item.name for item in found if item.kind is item.POSITIONAL_OR_KEYWORD)
 
 
-def _translated(name: str, value: Any) -> Any:
+def _translated(name: str, value: object) -> Any:
     """Return an ATen argument in the form that MindSpore functions take, which follow torch's Python ones."""
     if name == "reduction" and isinstance(value, int):
         return _REDUCTIONS[value]

@@ -26,12 +26,12 @@ def device() -> str:
     return target
 
 
-def called(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def called(function: Callable[..., Any], args: tuple[object, ...], kwargs: dict[str, Any]) -> Any:
     """Call the function directly."""
     return function(*args, **kwargs)
 
 
-def leaf(value: Any) -> Any:
+def leaf(value: object) -> Any:
     """Return a PyTorch tensor or element type as that of MindSpore, and other values unchanged."""
     if isinstance(value, torch.Tensor):
         detached = value.detach().contiguous()
@@ -55,7 +55,7 @@ def numbers_of(tensor: Any) -> Any:
     return widened.asnumpy()
 
 
-def gradients(total: Callable[..., Any], tensors: Sequence[Any]) -> Sequence[Any]:
+def gradients(total: Callable[..., Any], tensors: Sequence[object]) -> Sequence[Any]:
     """Return the gradients of a function by all its tensors."""
     found = mindspore.grad(total, tuple(range(len(tensors))))(*tensors)
     return found if isinstance(found, tuple) else (found,)

@@ -89,19 +89,19 @@ class Recorder:
             enter.remove()
             leave.remove()
 
-    def _enter_module(self, module: Any, _: Any) -> None:
+    def _enter_module(self, module: Any, _: object) -> None:
         if _is_compiled(module):
             return
         if not self._modules:
             self._names = {id(part): name for name, part in module.named_modules(prefix=type(module).__name__)}
         self._modules.append(self._names.get(id(module), type(module).__name__))
 
-    def _leave_module(self, module: Any, *_: Any) -> None:
+    def _leave_module(self, module: object, *_: object) -> None:
         # A module that was entered before the recording only has its exit recorded.
         if self._modules and not _is_compiled(module):
             self._modules.pop()
 
-    def see(self, op: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> None:
+    def see(self, op: Any, args: tuple[object, ...], kwargs: Mapping[str, object]) -> None:
         """Record a call, unless it belongs to the backward pass or is no part of the model."""
         # Methods of torch.classes pass through the dispatcher too, and the backward pass belongs to PyTorch.
         if type(op) is not OpOverload or torch._C._current_graph_task_id() != -1:
@@ -140,7 +140,7 @@ class Recorder:
         operator.examples.append(path)
 
 
-def _is_compiled(module: Any) -> bool:
+def _is_compiled(module: object) -> bool:
     """Return whether a module is the wrapper of torch.compile around a model; the model itself is reported."""
     return type(module).__name__ == "OptimizedModule"
 
@@ -213,7 +213,7 @@ _PLACEMENT = (torch.device, torch.layout, torch.memory_format, torch.Generator)
 """Types that describe where and how values are stored; other frameworks express this differently."""
 
 
-def _tensors(value: Any) -> Iterator[Any]:
+def _tensors(value: object) -> Iterator[Any]:
     if isinstance(value, torch.Tensor):
         yield value
     elif isinstance(value, (list, tuple)):
@@ -232,7 +232,7 @@ def _is_plain(tensor: Any) -> bool:
     return kind in (torch.Tensor, torch.nn.Parameter) and tensor.layout is torch.strided and not tensor.is_meta
 
 
-def described(value: Any) -> object:
+def described(value: object) -> object:
     """Return what distinguishes calls: everything except sizes and values of tensors."""
     if isinstance(value, torch.Tensor):
         return (value.dtype, value.ndim, value.requires_grad and torch.is_grad_enabled())
@@ -241,7 +241,7 @@ def described(value: Any) -> object:
     return value if isinstance(value, (bool, int, float, str, type(None))) else str(value)
 
 
-def _kept(value: Any) -> Any:
+def _kept(value: object) -> Any:
     if isinstance(value, torch.Tensor):
         wants_gradient = value.requires_grad and torch.is_grad_enabled()
         return value.detach().cpu().clone().requires_grad_(wants_gradient)

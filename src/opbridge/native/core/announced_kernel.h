@@ -1,6 +1,7 @@
 // Kernels whose library is a twin's: called by way of its runtime, which lends them the call's tensors as memory of the
 // device, and tells what it has found.
-#pragma once
+#ifndef OPBRIDGE_NATIVE_CORE_ANNOUNCED_KERNEL_H
+#define OPBRIDGE_NATIVE_CORE_ANNOUNCED_KERNEL_H
 
 #include <string>
 
@@ -12,3 +13,5 @@ namespace opbridge {
 AotKernel* announced_kernel(void* library, const std::string& symbol, ob_kernel function, AotKernel* aot);
 
 }  // namespace opbridge
+
+#endif

@@ -2,7 +2,8 @@
 //
 // A kernel passes strings to it, so there is one for each std::string a library may have been compiled with
 // (aot_block_old_strings.cpp, aot_block_new_strings.cpp); this file, which the rest of the core sees too, holds none.
-#pragma once
+#ifndef OPBRIDGE_NATIVE_CORE_AOT_BLOCK_H
+#define OPBRIDGE_NATIVE_CORE_AOT_BLOCK_H
 
 #include <opbridge/abi.h>
 
@@ -36,3 +37,5 @@ std::unique_ptr<AotBlock> block_with_old_strings(bool dual_abi);
 std::unique_ptr<AotBlock> block_with_new_strings(bool dual_abi);
 
 }  // namespace opbridge
+
+#endif

@@ -1,6 +1,7 @@
 // The blocks themselves, for the one std::string that the including file is compiled with.  Everything here is local to
 // that file: two classes of one name that differ in their strings must not meet in the linker.
-#pragma once
+#ifndef OPBRIDGE_NATIVE_CORE_AOT_BLOCK_IMPL_H
+#define OPBRIDGE_NATIVE_CORE_AOT_BLOCK_IMPL_H
 
 #include <cstring>
 #include <stdexcept>
@@ -219,3 +220,5 @@ std::unique_ptr<AotBlock> make_block(bool dual_abi) {
 
 }  // namespace
 }  // namespace opbridge
+
+#endif

@@ -1,5 +1,6 @@
 // Opens kernels that are written to MindSpore's attribute block.
-#pragma once
+#ifndef OPBRIDGE_NATIVE_CORE_AOT_LIBRARY_H
+#define OPBRIDGE_NATIVE_CORE_AOT_LIBRARY_H
 
 #include <string>
 
@@ -19,3 +20,5 @@ struct AotFunctions {
 AotKernel& aot_kernel(void* library, const std::string& symbol, const AotFunctions& functions, unsigned flags);
 
 }  // namespace opbridge
+
+#endif

@@ -1,5 +1,6 @@
 // Finds the place of each argument of a call, by position or by name, as the schema says.
-#pragma once
+#ifndef OPBRIDGE_NATIVE_CORE_ARGUMENTS_H
+#define OPBRIDGE_NATIVE_CORE_ARGUMENTS_H
 
 #include <string>
 #include <vector>
@@ -43,3 +44,5 @@ class ArgumentNames {
 };
 
 }  // namespace opbridge
+
+#endif

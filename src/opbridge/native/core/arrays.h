@@ -1,7 +1,8 @@
 // NumPy's C API, and what the operators ask of an array.
 //
 // Nothing here may run before `import_numpy`: importing opbridge must not import NumPy.
-#pragma once
+#ifndef OPBRIDGE_NATIVE_CORE_ARRAYS_H
+#define OPBRIDGE_NATIVE_CORE_ARRAYS_H
 
 #include <string>
 
@@ -51,3 +52,5 @@ Ref new_array(int ndim, const npy_intp* shape, int code, PyArrayObject* like);
 inline PyArrayObject* as_array(PyObject* object) { return reinterpret_cast<PyArrayObject*>(object); }
 
 }  // namespace opbridge
+
+#endif

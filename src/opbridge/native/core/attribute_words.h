@@ -2,7 +2,8 @@
 // of its items, a string's bytes padded to words.
 //
 // Programs that were exported or kept on disk carry these bytes, so reading them trusts nothing.
-#pragma once
+#ifndef OPBRIDGE_NATIVE_CORE_ATTRIBUTE_WORDS_H
+#define OPBRIDGE_NATIVE_CORE_ATTRIBUTE_WORDS_H
 
 #include <cstring>
 #include <string>
@@ -126,3 +127,5 @@ class AttributeReader {
 };
 
 }  // namespace opbridge
+
+#endif

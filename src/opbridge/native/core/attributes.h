@@ -1,6 +1,7 @@
 // Python values to the attributes of a kernel call, by the rules of torch.ops: an int takes a bool, a float takes an
 // int, nothing loses a fraction; NumPy's scalars count as Python's.
-#pragma once
+#ifndef OPBRIDGE_NATIVE_CORE_ATTRIBUTES_H
+#define OPBRIDGE_NATIVE_CORE_ATTRIBUTES_H
 
 #include <string>
 
@@ -26,3 +27,5 @@ ob_arg read_attribute(const OpPlan& op, const ArgPlan& arg, PyObject* value, Scr
 ob_arg read_default(const ArgPlan& arg, ScratchArena& memory);
 
 }  // namespace opbridge
+
+#endif

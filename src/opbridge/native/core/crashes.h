@@ -1,5 +1,6 @@
 // Says which operator a process dies of.
-#pragma once
+#ifndef OPBRIDGE_NATIVE_CORE_CRASHES_H
+#define OPBRIDGE_NATIVE_CORE_CRASHES_H
 
 namespace opbridge {
 
@@ -7,3 +8,5 @@ namespace opbridge {
 void watch_for_crashes();
 
 }  // namespace opbridge
+
+#endif

@@ -1,5 +1,6 @@
 // `opbridge._core.Dispatcher`: forwards a call by the type of its first tensor.
-#pragma once
+#ifndef OPBRIDGE_NATIVE_CORE_DISPATCHER_H
+#define OPBRIDGE_NATIVE_CORE_DISPATCHER_H
 
 #include "python.h"
 
@@ -8,3 +9,5 @@ namespace opbridge {
 void add_dispatcher_type(PyObject* module);
 
 }  // namespace opbridge
+
+#endif

@@ -1,5 +1,6 @@
 // Ends the copies that a kernel makes of its process.
-#pragma once
+#ifndef OPBRIDGE_NATIVE_CORE_FORKS_H
+#define OPBRIDGE_NATIVE_CORE_FORKS_H
 
 namespace opbridge {
 
@@ -8,3 +9,5 @@ namespace opbridge {
 void end_forks_of_kernels(int most, int exit_code);
 
 }  // namespace opbridge
+
+#endif

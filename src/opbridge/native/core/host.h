@@ -1,5 +1,6 @@
 // What the core gives a kernel beyond its arguments.
-#pragma once
+#ifndef OPBRIDGE_NATIVE_CORE_HOST_H
+#define OPBRIDGE_NATIVE_CORE_HOST_H
 
 #include <opbridge/pool.h>
 
@@ -28,3 +29,5 @@ inline HostServices services_on(int32_t device_type, ScratchArena& memory, void*
 }
 
 }  // namespace opbridge
+
+#endif

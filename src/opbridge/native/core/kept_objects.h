@@ -1,4 +1,5 @@
-#pragma once
+#ifndef OPBRIDGE_NATIVE_CORE_KEPT_OBJECTS_H
+#define OPBRIDGE_NATIVE_CORE_KEPT_OBJECTS_H
 
 #include "../invoke.h"
 #include "python.h"
@@ -24,3 +25,5 @@ class KeptObjects {
 };
 
 }  // namespace opbridge
+
+#endif

@@ -1,5 +1,6 @@
 // `opbridge._core.Kernel`: one function of a loaded library.
-#pragma once
+#ifndef OPBRIDGE_NATIVE_CORE_KERNEL_H
+#define OPBRIDGE_NATIVE_CORE_KERNEL_H
 
 #include <opbridge/abi.h>
 
@@ -45,3 +46,5 @@ PyObject* set_kernel_name(PyObject* module, PyObject* const* args, Py_ssize_t co
 void add_kernel_type(PyObject* module);
 
 }  // namespace opbridge
+
+#endif

@@ -1,6 +1,7 @@
 // The libraries of kernels that this process has opened, as code that may neither lock nor allocate asks for them: a
 // handler of signals, a process that was just forked.
-#pragma once
+#ifndef OPBRIDGE_NATIVE_CORE_LIBRARIES_H
+#define OPBRIDGE_NATIVE_CORE_LIBRARIES_H
 
 #include <cstdint>
 #include <string>
@@ -45,3 +46,5 @@ const KernelLibrary* library_at(uintptr_t address);
 const NamedKernel* named_kernel(const RunningKernel& running);
 
 }  // namespace opbridge
+
+#endif

@@ -1,5 +1,6 @@
 // What the module offers to frameworks/mindspore and frameworks/jax; docstrings are in module.cpp.
-#pragma once
+#ifndef OPBRIDGE_NATIVE_CORE_MINDSPORE_FUNCTIONS_H
+#define OPBRIDGE_NATIVE_CORE_MINDSPORE_FUNCTIONS_H
 
 #include "python.h"
 
@@ -13,3 +14,5 @@ void add_rule_operator_type(PyObject* module);
 void add_primitive_table_type(PyObject* module);
 
 }  // namespace opbridge
+
+#endif

@@ -1,5 +1,6 @@
 // One call of an operator on NumPy arrays, from the arguments as Python passed them to the arrays it returns.
-#pragma once
+#ifndef OPBRIDGE_NATIVE_CORE_NUMPY_CALL_H
+#define OPBRIDGE_NATIVE_CORE_NUMPY_CALL_H
 
 #include <algorithm>
 #include <vector>
@@ -99,3 +100,5 @@ class NumpyCall {
 };
 
 }  // namespace opbridge
+
+#endif

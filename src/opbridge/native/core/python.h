@@ -1,5 +1,6 @@
 // The little that this extension needs to speak CPython's C API safely from C++.
-#pragma once
+#ifndef OPBRIDGE_NATIVE_CORE_PYTHON_H
+#define OPBRIDGE_NATIVE_CORE_PYTHON_H
 
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
@@ -80,3 +81,5 @@ auto guarded(Body&& body) noexcept -> decltype(body()) {
 }
 
 }  // namespace opbridge
+
+#endif

@@ -1,5 +1,6 @@
 // An operator with rules and a kernel, as MindSpore and XLA call it.
-#pragma once
+#ifndef OPBRIDGE_NATIVE_CORE_RULE_TARGET_H
+#define OPBRIDGE_NATIVE_CORE_RULE_TARGET_H
 
 #include <memory>
 #include <string>
@@ -65,3 +66,5 @@ class RuleTarget final : public Target {
 };
 
 }  // namespace opbridge
+
+#endif

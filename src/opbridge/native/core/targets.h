@@ -1,7 +1,8 @@
 // The Targets that MindSpore can reach, by the number a primitive carries as its attribute.
 //
 // No string here either: core/mindspore_entry.cpp is compiled with another std::string than the rest.
-#pragma once
+#ifndef OPBRIDGE_NATIVE_CORE_TARGETS_H
+#define OPBRIDGE_NATIVE_CORE_TARGETS_H
 
 #include <memory>
 
@@ -13,3 +14,5 @@ namespace opbridge {
 std::shared_ptr<Target> published_target(int64_t id);
 
 }  // namespace opbridge
+
+#endif

@@ -1,5 +1,6 @@
 // Opens functions of tvm-ffi's libraries as kernels.
-#pragma once
+#ifndef OPBRIDGE_NATIVE_CORE_TVM_FFI_KERNEL_H
+#define OPBRIDGE_NATIVE_CORE_TVM_FFI_KERNEL_H
 
 #include "python.h"
 
@@ -9,3 +10,5 @@ namespace opbridge {
 PyObject* load_tvm_ffi_kernel(PyObject* module, PyObject* const* args, Py_ssize_t count);
 
 }  // namespace opbridge
+
+#endif

@@ -1,5 +1,6 @@
 // libtvm_ffi.so, which tvm-ffi's kernels report errors through and whose loader opens them.
-#pragma once
+#ifndef OPBRIDGE_NATIVE_CORE_TVM_FFI_RUNTIME_H
+#define OPBRIDGE_NATIVE_CORE_TVM_FFI_RUNTIME_H
 
 #include <string>
 #include <vector>
@@ -57,3 +58,5 @@ inline Owned::~Owned() {
 }
 
 }  // namespace opbridge::tvm_ffi
+
+#endif

@@ -1,7 +1,8 @@
 // A kernel's attributes from MindSpore's block, for a library that runs under MindSpore without opbridge.
 //
 // Goes before every other header: MindSpore's strings are the old ones, whatever the kernel is compiled with.
-#pragma once
+#ifndef OPBRIDGE_NATIVE_STANDALONE_ATTRIBUTES_H
+#define OPBRIDGE_NATIVE_STANDALONE_ATTRIBUTES_H
 
 #undef _GLIBCXX_USE_CXX11_ABI
 #define _GLIBCXX_USE_CXX11_ABI 0
@@ -197,3 +198,5 @@ __attribute__((visibility("hidden"))) ob_foreign_lookup ob_find_foreign_call = [
     extra->SetKernelData(new opbridge::standalone::KernelAttributes(*extra, name##_ob_signature, attributes, count)); \
     return 0;                                                                                                         \
   }
+
+#endif

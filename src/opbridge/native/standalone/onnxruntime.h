@@ -2,7 +2,8 @@
 //
 // Their inputs are the tensors of the schema in its order, the last of which may be a list; their attributes are the
 // other arguments by name, an element type as a text such as "float32".
-#pragma once
+#ifndef OPBRIDGE_NATIVE_STANDALONE_ONNXRUNTIME_H
+#define OPBRIDGE_NATIVE_STANDALONE_ONNXRUNTIME_H
 
 #include <opbridge/abi.h>
 
@@ -570,3 +571,5 @@ inline Status* register_operators(SessionOptions* options, const ApiBase* base,
       opbridge::onnxruntime::SessionOptions* options, const opbridge::onnxruntime::ApiBase* base) {   \
     return opbridge::onnxruntime::register_operators(options, base, {__VA_ARGS__});                   \
   }
+
+#endif

@@ -3,7 +3,8 @@
 //
 // The interface only grows: what stands at a place of its table stays there, and a runtime gives the table of any
 // version up to its own.  So one library runs under every runtime from kVersion on.
-#pragma once
+#ifndef OPBRIDGE_NATIVE_STANDALONE_ONNXRUNTIME_API_H
+#define OPBRIDGE_NATIVE_STANDALONE_ONNXRUNTIME_API_H
 
 #include <opbridge/abi.h>
 
@@ -134,3 +135,5 @@ inline int onnx_of_dtype(int code) {
 }
 
 }  // namespace opbridge::onnxruntime
+
+#endif

@@ -1,6 +1,7 @@
 // An operator's out rules as MindSpore asks for them, <F>InferShape and <F>InferType, in a library that runs there
 // without opbridge.
-#pragma once
+#ifndef OPBRIDGE_NATIVE_STANDALONE_RULES_H
+#define OPBRIDGE_NATIVE_STANDALONE_RULES_H
 
 #include "attributes.h"
 // Behind it, for the sake of the strings.
@@ -209,3 +210,5 @@ class Operator {
   OB_MINDSPORE_EXPORT std::vector<int> name##InferType(std::vector<int> types, AotExtra* extra) {      \
     return name##_operator().types(types, *extra);                                                     \
   }
+
+#endif

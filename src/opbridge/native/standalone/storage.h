@@ -1,5 +1,6 @@
 // Attributes as kernels get them, and the memory that they point to; none is taken for those that need none.
-#pragma once
+#ifndef OPBRIDGE_NATIVE_STANDALONE_STORAGE_H
+#define OPBRIDGE_NATIVE_STANDALONE_STORAGE_H
 
 #include <opbridge/abi.h>
 
@@ -59,3 +60,5 @@ class Storage {
 };
 
 }  // namespace opbridge::standalone
+
+#endif

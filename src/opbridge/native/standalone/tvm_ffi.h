@@ -1,6 +1,7 @@
 // An operator as a function of tvm-ffi's call, in a library that runs under tvm-ffi's hosts without opbridge: the
 // arguments of the schema in their order, then the new outputs; a single output may be left out, and is then returned.
-#pragma once
+#ifndef OPBRIDGE_NATIVE_STANDALONE_TVM_FFI_H
+#define OPBRIDGE_NATIVE_STANDALONE_TVM_FFI_H
 
 // As the library's other generated source has them, for both have parts of the same classes.
 #undef _GLIBCXX_USE_CXX11_ABI
@@ -387,3 +388,5 @@ class TvmFfiOperator {
         *new opbridge::standalone::TvmFfiOperator(plan, sizeof plan, kernel, &kernel##_ob_signature, #kernel, device); \
     return op.call(args, count, result);                                                                               \
   }
+
+#endif

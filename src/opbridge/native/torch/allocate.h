@@ -1,5 +1,6 @@
 // Outputs from the `out` rule, on real memory and on symbolic shapes alike.
-#pragma once
+#ifndef OPBRIDGE_NATIVE_TORCH_ALLOCATE_H
+#define OPBRIDGE_NATIVE_TORCH_ALLOCATE_H
 
 #include <ATen/EmptyTensor.h>
 #include <ATen/ops/empty.h>
@@ -180,3 +181,5 @@ inline void run_meta(const Definition& definition, const c10::IValue* values, Re
 }
 
 }  // namespace opbridge::torch_adapter
+
+#endif

@@ -1,5 +1,6 @@
 // What Python finds in the adapter for operators that PyTorch has itself.
-#pragma once
+#ifndef OPBRIDGE_NATIVE_TORCH_ATEN_H
+#define OPBRIDGE_NATIVE_TORCH_ATEN_H
 
 #include <Python.h>
 
@@ -8,3 +9,5 @@ namespace opbridge::torch_adapter {
 PyMethodDef* aten_functions();
 
 }  // namespace opbridge::torch_adapter
+
+#endif

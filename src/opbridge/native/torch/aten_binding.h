@@ -1,5 +1,6 @@
 // Binds the arguments of a Python call to one overload of an operator registered with PyTorch.
-#pragma once
+#ifndef OPBRIDGE_NATIVE_TORCH_ATEN_BINDING_H
+#define OPBRIDGE_NATIVE_TORCH_ATEN_BINDING_H
 
 #include <ATen/ScalarOps.h>
 #include <ATen/core/dispatch/Dispatcher.h>
@@ -302,3 +303,5 @@ inline bool is_number(PyObject* object) {
 }
 
 }  // namespace opbridge::torch_adapter
+
+#endif

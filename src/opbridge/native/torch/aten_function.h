@@ -1,5 +1,6 @@
 // The object behind `ob.aten(name).numpy`: resolves overloads by the types of a call's arguments, and remembers.
-#pragma once
+#ifndef OPBRIDGE_NATIVE_TORCH_ATEN_FUNCTION_H
+#define OPBRIDGE_NATIVE_TORCH_ATEN_FUNCTION_H
 
 #include <structmember.h>
 
@@ -169,3 +170,5 @@ inline PyObject* numpy_function(PyObject*, PyObject* args) {
 }
 
 }  // namespace opbridge::torch_adapter
+
+#endif

@@ -1,5 +1,6 @@
 // Any operator registered with PyTorch as a function of NumPy arrays, without a copy in or out.
-#pragma once
+#ifndef OPBRIDGE_NATIVE_TORCH_ATEN_NUMPY_H
+#define OPBRIDGE_NATIVE_TORCH_ATEN_NUMPY_H
 
 #include <c10/core/InferenceMode.h>
 #include <torch/csrc/autograd/python_variable.h>
@@ -205,3 +206,5 @@ class ArrayResults {
 };
 
 }  // namespace opbridge::torch_adapter
+
+#endif

@@ -1,5 +1,6 @@
 // Operators that PyTorch has itself, as MindSpore calls them.
-#pragma once
+#ifndef OPBRIDGE_NATIVE_TORCH_ATEN_TARGET_H
+#define OPBRIDGE_NATIVE_TORCH_ATEN_TARGET_H
 
 #include <ATen/ops/from_blob.h>
 
@@ -297,3 +298,5 @@ inline PyObject* vjp_target(PyObject*, PyObject* args) {
 }
 
 }  // namespace opbridge::torch_adapter
+
+#endif

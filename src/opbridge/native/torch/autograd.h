@@ -1,5 +1,6 @@
 // Reverse and forward mode from one set of formulas.
-#pragma once
+#ifndef OPBRIDGE_NATIVE_TORCH_AUTOGRAD_H
+#define OPBRIDGE_NATIVE_TORCH_AUTOGRAD_H
 
 #include <ATen/ops/_fw_primal.h>
 #include <ATen/ops/zeros_like.h>
@@ -372,3 +373,5 @@ inline void run_version_bump(const Definition& definition, const c10::OperatorHa
 }
 
 }  // namespace opbridge::torch_adapter
+
+#endif

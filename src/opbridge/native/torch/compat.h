@@ -1,5 +1,6 @@
 // Everything that differs between the PyTorch versions we build against (2.10 to 2.15), in one place.
-#pragma once
+#ifndef OPBRIDGE_NATIVE_TORCH_COMPAT_H
+#define OPBRIDGE_NATIVE_TORCH_COMPAT_H
 
 #include <c10/core/impl/VirtualGuardImpl.h>
 #include <torch/csrc/autograd/function.h>
@@ -45,3 +46,5 @@ inline void* native_stream(at::Device device) {
 }
 
 }  // namespace opbridge::torch_adapter
+
+#endif

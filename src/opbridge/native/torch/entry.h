@@ -1,5 +1,6 @@
 // An operator registered with PyTorch, and the error every other file throws.
-#pragma once
+#ifndef OPBRIDGE_NATIVE_TORCH_ENTRY_H
+#define OPBRIDGE_NATIVE_TORCH_ENTRY_H
 
 #include <ATen/core/Tensor.h>
 #include <ATen/core/dispatch/Dispatcher.h>
@@ -188,3 +189,5 @@ c10::IValue map_tensors(const c10::IValue& value, Map&& map) {
 }
 
 }  // namespace opbridge::torch_adapter
+
+#endif

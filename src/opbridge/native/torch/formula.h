@@ -1,6 +1,7 @@
 // Runs derivative formulas: a stack machine whose every tensor operation goes through PyTorch's dispatcher, so that a
 // formula differentiates, traces and batches like code the user wrote in Python.  native/aten.py writes its code.
-#pragma once
+#ifndef OPBRIDGE_NATIVE_TORCH_FORMULA_H
+#define OPBRIDGE_NATIVE_TORCH_FORMULA_H
 
 #include <ATen/TensorIndexing.h>
 
@@ -172,3 +173,5 @@ class FormulaMachine : FormulaCalls {
 };
 
 }  // namespace opbridge::torch_adapter
+
+#endif

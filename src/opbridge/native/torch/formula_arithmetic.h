@@ -1,5 +1,6 @@
 // What `+` and `<` mean in a derivative formula, for tensors, numbers and lists, as in Python.
-#pragma once
+#ifndef OPBRIDGE_NATIVE_TORCH_FORMULA_ARITHMETIC_H
+#define OPBRIDGE_NATIVE_TORCH_FORMULA_ARITHMETIC_H
 
 #include <ATen/TensorOperators.h>
 
@@ -125,3 +126,5 @@ class FormulaArithmetic : protected FormulaValues {
 };
 
 }  // namespace opbridge::torch_adapter
+
+#endif

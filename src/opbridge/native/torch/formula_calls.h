@@ -1,5 +1,6 @@
 // A call in a derivative formula: which overload of PyTorch's operator takes the arguments, and how they are laid out.
-#pragma once
+#ifndef OPBRIDGE_NATIVE_TORCH_FORMULA_CALLS_H
+#define OPBRIDGE_NATIVE_TORCH_FORMULA_CALLS_H
 
 #include <torch/csrc/jit/runtime/operator.h>
 
@@ -162,3 +163,5 @@ class FormulaCalls : protected FormulaArithmetic {
 };
 
 }  // namespace opbridge::torch_adapter
+
+#endif

@@ -1,5 +1,6 @@
 // The values that a derivative formula computes with, on a stack: tensors, numbers, lists of them, None.
-#pragma once
+#ifndef OPBRIDGE_NATIVE_TORCH_FORMULA_VALUES_H
+#define OPBRIDGE_NATIVE_TORCH_FORMULA_VALUES_H
 
 #include <ATen/ScalarOps.h>
 
@@ -93,3 +94,5 @@ class FormulaValues {
 };
 
 }  // namespace opbridge::torch_adapter
+
+#endif

@@ -1,5 +1,6 @@
 // Runs an operator's own kernel: allocates its outputs and makes the C call.  Below autograd, on real memory.
-#pragma once
+#ifndef OPBRIDGE_NATIVE_TORCH_KERNEL_H
+#define OPBRIDGE_NATIVE_TORCH_KERNEL_H
 
 #include <ATen/EmptyTensor.h>
 #include <ATen/MemoryOverlap.h>
@@ -424,3 +425,5 @@ inline void run_meta_from_kernel(const Definition& definition, const c10::IValue
 }
 
 }  // namespace opbridge::torch_adapter
+
+#endif

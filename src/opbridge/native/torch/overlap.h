@@ -1,6 +1,7 @@
 // Whether tensors share memory, exactly: PyTorch's own test knows neither strided views nor memory that two storages
 // have, as those of two arrays of NumPy's that are views of one.
-#pragma once
+#ifndef OPBRIDGE_NATIVE_TORCH_OVERLAP_H
+#define OPBRIDGE_NATIVE_TORCH_OVERLAP_H
 
 #include <ATen/core/Tensor.h>
 
@@ -97,3 +98,5 @@ inline bool share_memory(const std::vector<at::Tensor>& tensors) {
 }
 
 }  // namespace opbridge::torch_adapter
+
+#endif

@@ -1,5 +1,6 @@
 // Loops of kernels on PyTorch's own threads: its thread count, and no second set of threads beside it.
-#pragma once
+#ifndef OPBRIDGE_NATIVE_TORCH_PARALLEL_H
+#define OPBRIDGE_NATIVE_TORCH_PARALLEL_H
 
 #include <ATen/Parallel.h>
 
@@ -72,3 +73,5 @@ struct Loop {
 };
 
 }  // namespace opbridge::torch_adapter
+
+#endif

@@ -1,6 +1,7 @@
 // The object behind `op(x, y)` for PyTorch tensors: plain arguments go straight to the operator, anything unusual goes
 // through torch.ops, which knows every rule of PyTorch's own calls and words its own errors.
-#pragma once
+#ifndef OPBRIDGE_NATIVE_TORCH_PYTHON_H
+#define OPBRIDGE_NATIVE_TORCH_PYTHON_H
 
 #include <ATen/PythonTorchFunctionTLS.h>
 #include <ATen/core/dispatch/Dispatcher.h>
@@ -214,3 +215,5 @@ inline PyObject* call(PyObject* object, PyObject* const* args, size_t nargsf, Py
 }
 
 }  // namespace opbridge::torch_adapter
+
+#endif

@@ -1,5 +1,6 @@
 // Runs an operator under autograd once more, whose results are there already.
-#pragma once
+#ifndef OPBRIDGE_NATIVE_TORCH_RERUN_H
+#define OPBRIDGE_NATIVE_TORCH_RERUN_H
 
 #include <ATen/core/dispatch/Dispatcher.h>
 #include <c10/core/impl/LocalDispatchKeySet.h>
@@ -103,3 +104,5 @@ class Rerun {
 };
 
 }  // namespace opbridge::torch_adapter
+
+#endif

@@ -1,5 +1,6 @@
 // Functions from tensors to tensors, and their derivatives of any order by PyTorch's autograd.
-#pragma once
+#ifndef OPBRIDGE_NATIVE_TORCH_TENSOR_FUNCTION_H
+#define OPBRIDGE_NATIVE_TORCH_TENSOR_FUNCTION_H
 
 #include <ATen/CPUGeneratorImpl.h>
 #include <torch/csrc/autograd/autograd.h>
@@ -396,3 +397,5 @@ class Vjp final : public TensorFunction {
 };
 
 }  // namespace opbridge::torch_adapter
+
+#endif

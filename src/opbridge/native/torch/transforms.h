@@ -1,5 +1,6 @@
 // torch.func.vmap and autocast.
-#pragma once
+#ifndef OPBRIDGE_NATIVE_TORCH_TRANSFORMS_H
+#define OPBRIDGE_NATIVE_TORCH_TRANSFORMS_H
 
 #include <ATen/autocast_mode.h>
 #include <ATen/functorch/BatchedTensorImpl.h>
@@ -189,3 +190,5 @@ inline void run_autocast(const Definition& definition, const c10::OperatorHandle
 }
 
 }  // namespace opbridge::torch_adapter
+
+#endif

@@ -36,7 +36,7 @@ class Array:
     dtype: str
 
     @classmethod
-    def of(cls, values: Any, dtype: str) -> Array:
+    def of(cls, values: object, dtype: str) -> Array:
         """Return an array of values rounded to the type, as a tensor of that type will hold them."""
         return cls(rounded(np.asarray(values), dtype), dtype)
 
@@ -91,7 +91,7 @@ def arguments(case: Case, seed: int) -> dict[str, Argument]:
     return {name: _made(value, generator) for name, value in case.arguments.items()}
 
 
-def _made(value: Value, generator: Any) -> Argument:
+def _made(value: Value, generator: object) -> Argument:
     if isinstance(value, TensorSample):
         return Array.of(_filled(value, generator), value.dtype)
     return tuple(_made(item, generator) for item in value) if isinstance(value, tuple) else value
@@ -175,7 +175,7 @@ def largest_distance(got: Sequence[Array], want: Sequence[Array]) -> float:
     return max((distance(ours, theirs) for ours, theirs in zip(got, want, strict=True)), default=0.0)
 
 
-def numbers_told_apart(ours: Any, theirs: Any) -> tuple[str, str]:
+def numbers_told_apart(ours: object, theirs: object) -> tuple[str, str]:
     """Return both numbers as text, with as many digits as needed to see that they differ."""
     for digits in _DIGITS:
         texts = _number(ours, digits), _number(theirs, digits)

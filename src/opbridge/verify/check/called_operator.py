@@ -67,7 +67,7 @@ class CalledOperator:
         self._hold_against_rule(made, given)
         return made
 
-    def called(self, values: Mapping[str, Any]) -> list[Array]:
+    def called(self, values: Mapping[str, object]) -> list[Array]:
         """Call the operator with the framework's own tensors and return its outputs."""
         outputs = self.driver.call(self.op, self.schema, values)
         if os.getpid() != self._process:

@@ -173,7 +173,7 @@ class Child:
     def __init__(
         self,
         module: str,
-        jobs: Sequence[Any],
+        jobs: Sequence[object],
         variables: Mapping[str, str],
         patience: float,
         start: Callable[[Start], Process] = _Spawned,

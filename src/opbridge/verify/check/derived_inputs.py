@@ -101,7 +101,7 @@ def _plain(value: Argument) -> Any:
     return tuple(map(_plain, value)) if isinstance(value, tuple) else value
 
 
-def _argument(parameter: Parameter, value: Any, dtypes: Mapping[int, str], usual: str) -> Argument:
+def _argument(parameter: Parameter, value: object, dtypes: Mapping[int, str], usual: str) -> Argument:
     if not parameter.is_tensor or value is None:
         return value
     if isinstance(value, (list, tuple)):

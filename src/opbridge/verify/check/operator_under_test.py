@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any
 
 from opbridge.base.errors import UnsupportedError
 from opbridge.verify.check.accepted_inputs import OperatorWithInputs
@@ -23,7 +22,7 @@ class OperatorUnderTest(OperatorWithInputs):
 
     def __init__(
         self,
-        op: Any,
+        op: object,
         driver: Driver,
         settings: Settings,
         announce: Callable[[str], None],
@@ -78,7 +77,7 @@ class OperatorUnderTest(OperatorWithInputs):
             yield self.run(given)
 
 
-def _twin(op: Any, device: str) -> Reference | None:
+def _twin(op: object, device: str) -> Reference | None:
     """Return the twin of the device as the reference, for an operator without a CPU kernel; else None."""
     twins = [name for name, twin in TWINS.items() if twin.of == device]
     return Reference("device", twins[0]) if twins and device_of(op, "cpu") is None else None

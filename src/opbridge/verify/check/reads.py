@@ -44,8 +44,8 @@ def has_inputs_to_place(subject: OperatorUnderTest) -> bool:
     return subject.driver.name == "numpy" and bool(subject.schema.tensor_arguments)
 
 
-def _placed(values: Mapping[str, Any], side: str) -> dict[str, Any]:
-    def place(value: Any) -> Any:
+def _placed(values: Mapping[str, object], side: str) -> dict[str, Any]:
+    def place(value: object) -> Any:
         if isinstance(value, np.ndarray):
             return beside_nothing(value, side)
         return [place(item) for item in value] if isinstance(value, list) else value

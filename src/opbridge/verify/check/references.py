@@ -104,7 +104,7 @@ def _from_file(path: str) -> Any:
 class Oracle:
     """The source of an operator's expected outputs."""
 
-    def __init__(self, op: Any, schema: Schema, reference: Reference | None) -> None:
+    def __init__(self, op: object, schema: Schema, reference: Reference | None) -> None:
         self._op = op
         self._schema = schema
         self._reference = reference
@@ -138,7 +138,7 @@ class Oracle:
             return self._by_kernel(self._reference.name, arguments)
         return self._by_host("torch", self._reference.name, arguments)
 
-    def complex_outputs(self, arguments: Mapping[str, Any]) -> list[Any]:
+    def complex_outputs(self, arguments: Mapping[str, object]) -> list[Any]:
         """Return the outputs of a Python function for complex tensors; attributes are passed unchanged."""
         assert self._reference is not None
         args, kwargs = packed(self._schema, arguments)

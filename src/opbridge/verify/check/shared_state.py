@@ -61,7 +61,7 @@ def differences(before: Surroundings, after: Surroundings) -> Iterator[str]:
             yield from _TOLD[field.name](old, new)
 
 
-def _closed(before: Mapping[int, Any], after: Mapping[int, Any]) -> Iterator[str]:
+def _closed(before: Mapping[int, object], after: Mapping[int, object]) -> Iterator[str]:
     gone = [number for number, file in before.items() if after.get(number) != file]
     if gone:
         shown = ", ".join(map(str, gone))

@@ -92,7 +92,9 @@ def _with(given: Mapping[str, Any], name: str, value: float) -> dict[str, Any]:
     return {**given, name: Array.of(values, given[name].dtype)}
 
 
-def _hold_everywhere(subject: OperatorUnderTest, given: Mapping[str, Any], name: str, value: float, what: str) -> int:
+def _hold_everywhere(
+    subject: OperatorUnderTest, given: Mapping[str, object], name: str, value: float, what: str
+) -> int:
     """Check that an elementwise operator gives equal results for equal elements; count the compared outputs."""
     if "elementwise" not in (subject.spec.rules.batch, subject.spec.rules.shard):
         return 0
@@ -112,7 +114,7 @@ def _hold_everywhere(subject: OperatorUnderTest, given: Mapping[str, Any], name:
     return compared
 
 
-def _filled(given: Mapping[str, Any], name: str, value: float) -> Iterator[tuple[str, Any]]:
+def _filled(given: Mapping[str, object], name: str, value: float) -> Iterator[tuple[str, Any]]:
     """Yield the arguments with equal elements in each tensor: `value` in the named one, a usual value elsewhere."""
     for other, argument in given.items():
         if not isinstance(argument, Array) or not argument.values.size:

@@ -281,7 +281,7 @@ N = TypeVar("N", bound=Node)
 _known: WeakValueDictionary[tuple[Any, ...], Node] = WeakValueDictionary()
 
 
-def made(kind: Callable[..., N], *values: Any) -> N:
+def made(kind: Callable[..., N], *values: object) -> N:
     """Return the one node with these values."""
     key = (kind, *values, *map(_sort, values))
     node = _known.get(key)
@@ -291,7 +291,7 @@ def made(kind: Callable[..., N], *values: Any) -> N:
     return cast(N, node)
 
 
-def _sort(value: Any) -> object:
+def _sort(value: object) -> object:
     """Return what else tells values apart: 1, 1.0 and True compare equal, and so do 0.0 and -0.0."""
     return (float, math.copysign(1.0, value)) if type(value) is float else type(value)
 
@@ -340,7 +340,7 @@ def with_inputs(node: Node, new: dict[Node, Node]) -> Node:
     return made(type(node), *(_replaced(value, new) for value in values))
 
 
-def _replaced(value: Any, new: dict[Node, Node]) -> Any:
+def _replaced(value: object, new: dict[Node, Node]) -> Any:
     if isinstance(value, Node):
         return new[value]
     return (

@@ -81,7 +81,7 @@ class Callee:
         """Whether the function has a parameter `needs_input_grad`."""
         return NEEDS in self.keywords
 
-    def __call__(self, values: Sequence[Any]) -> Any:
+    def __call__(self, values: Sequence[object]) -> Any:
         """Call the function with its keyword arguments at the end of `values`."""
         if not self.keywords:
             return self.function(*values)
@@ -193,7 +193,7 @@ class GradientPair:
         everything += [*((RESULT,) if self.outputs is None else self.outputs), *self.hidden]
         return tuple(everything.index(name) for name in self.saved)
 
-    def bind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
+    def bind(self, args: tuple[object, ...], kwargs: dict[str, Any]) -> list[Any]:
         """Return a value for every input of a call.
 
         Raises:
@@ -214,7 +214,7 @@ class GradientPair:
             raise CallError(f"{self.title} takes {_counted(self.inputs)}; {', '.join(missing)} not given")
         return values
 
-    def results(self, returned: Any) -> tuple[Any, ...]:
+    def results(self, returned: object) -> tuple[Any, ...]:
         """Return the outputs of forward as a tuple.
 
         Raises:
@@ -231,7 +231,7 @@ class GradientPair:
             raise CallError(f"{self.title}: {self.forward.name} returned {len(results)} outputs, of which {named}")
         return results
 
-    def by_input(self, returned: Any, is_tensor: Sequence[bool]) -> list[Any]:
+    def by_input(self, returned: object, is_tensor: Sequence[bool]) -> list[Any]:
         """Return the gradient of every input, or None for each without one, from the results of backward.
 
         Raises:

@@ -44,7 +44,7 @@ class ArrayFunction:
     name: str
     parameters: tuple[ArrayParameter, ...]
 
-    def values(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> list[Any]:
+    def values(self, args: Sequence[object], kwargs: Mapping[str, object]) -> list[Any]:
         """Return the value of each parameter for a call, in the order of the parameters."""
         rest = self.parameters[len(args) :]
         return [*args, *(kwargs.get(parameter.name, parameter.default) for parameter in rest)]

@@ -88,7 +88,7 @@ class SizeEvaluator(Evaluator):
             raise RuleError(f"the rule needs '{name}', which is None")
         return value
 
-    def binary(self, op: str, left: Any, right: Any) -> Any:
+    def binary(self, op: str, left: object, right: Any) -> Any:
         """Apply a binary operator; a negative power raises RuleError."""
         if op == "**" and right < 0:
             raise RuleError(f"the power {right} is negative")
@@ -104,7 +104,7 @@ class SizeEvaluator(Evaluator):
         return self.environment[arg.id] if isinstance(arg, Name) and arg.id in self.tensors else self.run(arg)
 
 
-def _parts(operands: Iterable[Any], attribute: str) -> Iterator[Any]:
+def _parts(operands: Iterable[object], attribute: str) -> Iterator[Any]:
     """Yield the shapes or dtypes to combine, lazily: the first failure is the one that rule_vm.h finds first."""
     for operand in operands:
         if isinstance(operand, _Tensors):
@@ -113,7 +113,7 @@ def _parts(operands: Iterable[Any], attribute: str) -> Iterator[Any]:
             yield getattr(operand, attribute) if isinstance(operand, _Tensor) else operand
 
 
-def _broadcast(operands: Iterable[Any]) -> Shape:
+def _broadcast(operands: Iterable[object]) -> Shape:
     parts = map(tuple, _parts(operands, "shape"))
     result: Shape | None = next(parts, None)
     if result is None:
@@ -135,7 +135,7 @@ def _broadcast_two(a: Shape, b: Shape) -> Shape:
     return tuple(sizes)
 
 
-def _promote(operands: Iterable[Any]) -> str:
+def _promote(operands: Iterable[object]) -> str:
     parts = _parts(operands, "dtype")
     result: str | None = next(parts, None)
     if result is None:

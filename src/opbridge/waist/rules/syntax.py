@@ -44,7 +44,7 @@ class Expr:
     def rewritten(self, change: Callable[[Expr], Expr]) -> Expr:
         """Return the tree with `change` applied to every node, bottom up."""
 
-        def rewrite(value: Any) -> Any:
+        def rewrite(value: object) -> Any:
             if isinstance(value, Expr):
                 return value.rewritten(change)
             return tuple(map(rewrite, value)) if isinstance(value, tuple) else value

@@ -32,7 +32,7 @@ def call_of(func: Any, args: Any, kwargs: Any, result: Any) -> Call:
     return Call(name, dtype, operations, size, window, means=means_of(name, args))
 
 
-def _tensors(values: Any) -> list[torch.Tensor]:
+def _tensors(values: object) -> list[torch.Tensor]:
     return [value for value in tree_leaves(values) if isinstance(value, torch.Tensor)]
 
 

@@ -43,7 +43,7 @@ class Hollow(TorchDispatchMode):  # type: ignore[misc]
         return result
 
 
-def _is_small(args: Any, kwargs: Any) -> bool:
+def _is_small(args: object, kwargs: object) -> bool:
     tensors = [value for value in tree_leaves((args, kwargs)) if isinstance(value, torch.Tensor)]
     return bool(tensors) and all(value.numel() <= _SMALL for value in tensors)
 
@@ -76,7 +76,7 @@ def _as_meta(value: torch.Tensor) -> torch.Tensor:
     return torch.empty_strided(value.shape, value.stride(), dtype=value.dtype, device="meta")
 
 
-def _as_memory(value: torch.Tensor, device: Any) -> torch.Tensor:
+def _as_memory(value: torch.Tensor, device: object) -> torch.Tensor:
     if torch.device(device).type == "cpu" and value.numel() > _SMALL:
         # It is never written, so it takes no memory; private memory would still count against the limit.
         held = mmap(-1, value.untyped_storage().nbytes(), flags=MAP_SHARED | MAP_ANONYMOUS | _NOT_RESERVED)

@@ -28,7 +28,7 @@ class BatchRule:
         self.least_ranks = dict(zip(tensors, ranks, strict=True))
         self._has_warned = False
 
-    def __call__(self, info: Any, in_dims: Sequence[Any], *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, info: object, in_dims: Sequence[object], *args: object, **kwargs: object) -> Any:
         """Return the batched results and their batch dimensions."""
         extra = self.batching.extra(self._samples(in_dims, args)) if self.batching else None
         if extra is None:
@@ -37,12 +37,14 @@ class BatchRule:
             results = self._whole(info, in_dims, args, kwargs, extra)
         return (results[0], 0) if len(results) == 1 else (tuple(results), (0,) * len(results))
 
-    def _samples(self, in_dims: Sequence[Any], args: Sequence[Any]) -> Iterator[Sample]:
+    def _samples(self, in_dims: Sequence[object], args: Sequence[object]) -> Iterator[Sample]:
         for place, (argument, dims) in enumerate(zip(args, in_dims, strict=True)):
             for value, dim in _tensors([argument], [dims]):
                 yield self.least_ranks[place], value.ndim - (dim is not None), dim is not None
 
-    def _whole(self, info: Any, in_dims: Sequence[Any], args: Sequence[Any], kwargs: Any, extra: int) -> list[Tensor]:
+    def _whole(
+        self, info: Any, in_dims: Sequence[object], args: Sequence[object], kwargs: Any, extra: int
+    ) -> list[Tensor]:
         def lead(least: int, value: Tensor, dim: int | None) -> Tensor:
             value = value.unsqueeze(0) if dim is None else value.movedim(dim, 0)
             padding = (1,) * (least + extra - value.ndim + 1)

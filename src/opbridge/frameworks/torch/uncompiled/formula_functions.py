@@ -75,7 +75,7 @@ def _with_parameters(declared: ArrayFunction, function: Callable[..., Array]) ->
     """Give a function the array API parameters, and convert numbers: most PyTorch functions accept tensors only."""
     arrays = [place for place, parameter in enumerate(declared.parameters) if Kind.TENSOR in parameter.accepts]
 
-    def call(*args: Any, **kwargs: Any) -> Array:
+    def call(*args: object, **kwargs: object) -> Array:
         values = declared.values(args, kwargs)
         beside = next((values[place] for place in arrays[::-1] if isinstance(values[place], torch.Tensor)), None)
         for place in arrays:

@@ -106,20 +106,20 @@ class _Operator:
     def forget(self) -> None:
         self._registered._destroy()
 
-    def run(self, *args: Any, **kwargs: Any) -> Any:
+    def run(self, *args: object, **kwargs: object) -> Any:
         memory = TensorMemory(self.library.catalog.names[self.index])
         function = self.library.view(self.index, "numpy")
         given = [memory.array(value) for value in args]
         results = function(*given, **{name: memory.array(value) for name, value in kwargs.items()})
         return tuple(map(memory.tensor, results)) if isinstance(results, tuple) else memory.tensor(results)
 
-    def differentiated(self, keys: Any, *args: Any, **kwargs: Any) -> Any:
+    def differentiated(self, keys: object, *args: object, **kwargs: object) -> Any:
         return self.gradient(keys, *args, **kwargs)
 
     def mapped(self, info: Any, in_dims: Any, *args: Any, **kwargs: Any) -> Any:
         return self.batches(info, in_dims, *args, **kwargs)
 
-    def promoted(self, *args: Any, **kwargs: Any) -> Any:
+    def promoted(self, *args: object, **kwargs: object) -> Any:
         """Promote mixed float types to the widest under autocast, as PyTorch operators that promote do."""
         leaves, form = _pytree.tree_flatten((args, kwargs))
         types = {leaf.dtype for leaf in leaves if _is_narrow(leaf)}
@@ -130,7 +130,7 @@ class _Operator:
         with torch._C._ExcludeDispatchKeyGuard(torch._C.DispatchKeySet(torch._C.DispatchKey.AutocastCPU)):
             return self.overload(*args, **kwargs)
 
-    def fake(self, *args: Any, **kwargs: Any) -> Any:
+    def fake(self, *args: object, **kwargs: object) -> Any:
         spec = self.library.spec(self.index)
         arguments = bound(spec, args, kwargs)
         check_all_meta(spec.schema.full_name, arguments)
@@ -143,7 +143,7 @@ class _Operator:
 def call(operator: Callable[..., Any], translate: Callable[[BaseException], BaseException]) -> Callable[..., Any]:
     """Return what `op(...)` runs."""
 
-    def run(*args: Any, **kwargs: Any) -> Any:
+    def run(*args: object, **kwargs: object) -> Any:
         try:
             return operator(*args, **kwargs)
         except Exception as error:
@@ -152,5 +152,5 @@ def call(operator: Callable[..., Any], translate: Callable[[BaseException], Base
     return run
 
 
-def _is_narrow(value: Any) -> bool:
+def _is_narrow(value: object) -> bool:
     return isinstance(value, Tensor) and value.is_floating_point() and value.dtype != torch.float64

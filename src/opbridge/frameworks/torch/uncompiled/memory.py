@@ -21,7 +21,7 @@ class TensorMemory:
         self._lent: dict[int, tuple[Any, Tensor]] = {}
         """The arrays and their tensors by array id; keeping the arrays keeps the ids valid."""
 
-    def array(self, value: Any) -> Any:
+    def array(self, value: object) -> Any:
         """Return an argument as NumPy accepts it, with tensors as arrays that share their memory.
 
         Raises:
@@ -39,7 +39,7 @@ class TensorMemory:
         self._lent[id(array)] = array, value
         return array
 
-    def tensor(self, result: Any) -> Any:
+    def tensor(self, result: object) -> Any:
         """Return a result as a tensor; an array that was an argument becomes the original tensor."""
         if result is None or id(result) in self._lent:
             return None if result is None else self._lent[id(result)][1]
@@ -74,7 +74,7 @@ class TensorMemory:
         return value.view(torch.int16).numpy().view(ml_dtypes.bfloat16)
 
 
-def check_all_meta(operator: str, arguments: Mapping[str, Any]) -> None:
+def check_all_meta(operator: str, arguments: Mapping[str, object]) -> None:
     """Raise CallError if only some tensors are on the meta device; as in PyTorch, a single number is allowed."""
     tensors = [
         (name, item)

@@ -1,5 +1,6 @@
 // The simulated devices: which is current, their streams, events and generators.
-#pragma once
+#ifndef OPBRIDGE_TORCH_DEVICE_DEVICE_H
+#define OPBRIDGE_TORCH_DEVICE_DEVICE_H
 
 #include <ATen/CPUGeneratorImpl.h>
 #include <ATen/core/Generator.h>
@@ -24,3 +25,5 @@ const at::Generator& default_generator(c10::DeviceIndex device);
 at::Generator numbers_of(const at::Generator& generator);
 
 }  // namespace opbridge::simulated
+
+#endif

@@ -1,5 +1,6 @@
 // PyTorch's kernels for the CPU as the device's.
-#pragma once
+#ifndef OPBRIDGE_TORCH_DEVICE_FALLBACK_H
+#define OPBRIDGE_TORCH_DEVICE_FALLBACK_H
 
 namespace opbridge::simulated {
 
@@ -8,3 +9,5 @@ namespace opbridge::simulated {
 void take_kernels_of_cpu();
 
 }  // namespace opbridge::simulated
+
+#endif

@@ -1,5 +1,6 @@
 // The threads that PyTorch computes gradients of a device with, one for each, as long as the process lives.
-#pragma once
+#ifndef OPBRIDGE_TORCH_DEVICE_GRADIENTS_H
+#define OPBRIDGE_TORCH_DEVICE_GRADIENTS_H
 
 namespace opbridge::simulated {
 
@@ -7,3 +8,5 @@ namespace opbridge::simulated {
 void await_gradients();
 
 }  // namespace opbridge::simulated
+
+#endif

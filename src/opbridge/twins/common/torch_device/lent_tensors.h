@@ -1,5 +1,6 @@
 // Tensors of a device as tensors of the CPU on the same memory, for the time of one call, and the results back.
-#pragma once
+#ifndef OPBRIDGE_TORCH_DEVICE_LENT_TENSORS_H
+#define OPBRIDGE_TORCH_DEVICE_LENT_TENSORS_H
 
 #include <ATen/core/Tensor.h>
 #include <c10/util/SmallVector.h>
@@ -40,3 +41,5 @@ class LentTensors {
 };
 
 }  // namespace opbridge::simulated
+
+#endif

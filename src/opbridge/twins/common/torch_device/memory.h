@@ -1,5 +1,6 @@
 // The memory of the simulated devices as PyTorch meets it: a caching allocator on the twin's, with statistics.
-#pragma once
+#ifndef OPBRIDGE_TORCH_DEVICE_MEMORY_H
+#define OPBRIDGE_TORCH_DEVICE_MEMORY_H
 
 #include <c10/core/Allocator.h>
 #include <c10/core/CachingDeviceAllocator.h>
@@ -35,3 +36,5 @@ class OnDevice {
 bool is_in_window(const c10::DataPtr& data);
 
 }  // namespace opbridge::simulated
+
+#endif

@@ -1,5 +1,6 @@
 // What Python is told of one of the devices alone.
-#pragma once
+#ifndef OPBRIDGE_TORCH_DEVICE_OWN_BINDINGS_H
+#define OPBRIDGE_TORCH_DEVICE_OWN_BINDINGS_H
 
 #include <torch/csrc/utils/pybind.h>
 
@@ -8,3 +9,5 @@ namespace opbridge::simulated {
 void add_own_bindings(py::module_& m);
 
 }  // namespace opbridge::simulated
+
+#endif

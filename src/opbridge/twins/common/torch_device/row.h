@@ -1,5 +1,6 @@
 // Which device this library simulates: it is compiled once for each.
-#pragma once
+#ifndef OPBRIDGE_TORCH_DEVICE_ROW_H
+#define OPBRIDGE_TORCH_DEVICE_ROW_H
 
 #include <c10/core/Device.h>
 #include <c10/core/DispatchKey.h>
@@ -31,3 +32,5 @@ constexpr bool kKeepsFreedMemory = true;
 #endif
 
 }  // namespace opbridge::simulated
+
+#endif

@@ -1,5 +1,6 @@
 // Sparse tensors by the dense ones that they consist of.
-#pragma once
+#ifndef OPBRIDGE_TORCH_DEVICE_SPARSE_H
+#define OPBRIDGE_TORCH_DEVICE_SPARSE_H
 
 #include <ATen/core/Tensor.h>
 #include <c10/util/FunctionRef.h>
@@ -14,3 +15,5 @@ at::Tensor sparse_like(const at::Tensor& tensor, c10::Device device, ForPart par
 void set_parts(const at::Tensor& tensor, const at::Tensor& like, ForPart part);
 
 }  // namespace opbridge::simulated
+
+#endif

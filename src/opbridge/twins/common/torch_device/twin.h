@@ -1,5 +1,6 @@
 // What the twin of the simulated device does for it; each row has an implementation, in a folder of its own.
-#pragma once
+#ifndef OPBRIDGE_TORCH_DEVICE_TWIN_H
+#define OPBRIDGE_TORCH_DEVICE_TWIN_H
 
 #include <ATen/core/Tensor.h>
 #include <c10/core/Stream.h>
@@ -55,3 +56,5 @@ void attach_to_twin();
 void throw_errors();
 
 }  // namespace opbridge::simulated
+
+#endif

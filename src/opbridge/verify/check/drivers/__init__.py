@@ -42,7 +42,7 @@ class Driver(ABC):
         """
 
     @abstractmethod
-    def array(self, tensor: Any) -> Array:
+    def array(self, tensor: object) -> Array:
         """Return a tensor's values."""
 
     @abstractmethod
@@ -55,14 +55,14 @@ class Driver(ABC):
 
     @abstractmethod
     def gradients(
-        self, op: Any, schema: Schema, values: Mapping[str, Any], names: Sequence[str], weights: Sequence[Any]
+        self, op: object, schema: Schema, values: Mapping[str, object], names: Sequence[str], weights: Sequence[object]
     ) -> list[Any]:
         """Return the gradients of the weighted sum of the outputs by the named tensors.
 
         A weight is None if the output is not a float.
         """
 
-    def batch(self, op: Any, schema: Schema, values: Mapping[str, Any], batched: Sequence[str]) -> list[Any]:
+    def batch(self, op: object, schema: Schema, values: Mapping[str, object], batched: Sequence[str]) -> list[Any]:
         """Call the operator on a batch with the framework's own vmap; return the outputs."""
         raise NotHere
 
@@ -76,12 +76,12 @@ class Driver(ABC):
         """Return a call as users would write it for speed: the function and its arguments."""
         return function, args, kwargs
 
-    def finish(self, outputs: Sequence[Any]) -> None:
+    def finish(self, outputs: Sequence[object]) -> None:
         """Wait until all calls are done; `outputs` are those of the last one."""
         for output in outputs:
             self.array(output)
 
-    def span(self, tensor: Any) -> Span | None:
+    def span(self, tensor: object) -> Span | None:
         """Return the addresses of a tensor's memory; None if the framework does not provide them."""
         return None
 
@@ -116,7 +116,7 @@ def driver(name: str, device: str = "cpu") -> Driver:
     return made
 
 
-def packed(schema: Schema, values: Mapping[str, Any]) -> tuple[list[Any], dict[str, Any]]:
+def packed(schema: Schema, values: Mapping[str, object]) -> tuple[list[Any], dict[str, Any]]:
     """Return the positional and keyword arguments of a call; arguments after an omitted one are passed by keyword."""
     args: list[Any] = []
     kwargs: dict[str, Any] = {}
@@ -131,7 +131,7 @@ def packed(schema: Schema, values: Mapping[str, Any]) -> tuple[list[Any], dict[s
     return args, kwargs
 
 
-def listed(outputs: Any) -> list[Any]:
+def listed(outputs: object) -> list[Any]:
     """Return nested outputs as one flat list."""
     if outputs is None:
         return []

@@ -46,7 +46,7 @@ class JaxDriver(Driver):
             raise NotHere from None
 
     def gradients(
-        self, op: Any, schema: Schema, values: Mapping[str, Any], names: Sequence[str], weights: Sequence[Any]
+        self, op: object, schema: Schema, values: Mapping[str, object], names: Sequence[str], weights: Sequence[object]
     ) -> list[Any]:
         """Return the gradients of the weighted sum of the outputs, computed with jax.grad."""
 
@@ -57,10 +57,10 @@ class JaxDriver(Driver):
 
         return list(jax.grad(total)([values[name] for name in names]))
 
-    def batch(self, op: Any, schema: Schema, values: Mapping[str, Any], batched: Sequence[str]) -> list[Any]:
+    def batch(self, op: Any, schema: Schema, values: Mapping[str, object], batched: Sequence[str]) -> list[Any]:
         """Call the operator on a batch with jax.vmap."""
 
-        def function(*tensors: Any) -> tuple[Any, ...]:
+        def function(*tensors: object) -> tuple[Any, ...]:
             args, kwargs = packed(schema, {**values, **dict(zip(batched, tensors, strict=True))})
             return tuple(listed(op(*args, **kwargs)))
 
@@ -73,7 +73,7 @@ class JaxDriver(Driver):
         run, arrays = compiled(function, args, kwargs)
         return run, arrays, {}
 
-    def finish(self, outputs: Sequence[Any]) -> None:
+    def finish(self, outputs: Sequence[object]) -> None:
         """Wait until the outputs are ready."""
         jax.block_until_ready(outputs)
 

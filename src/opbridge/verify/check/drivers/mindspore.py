@@ -53,13 +53,13 @@ class MindSporeDriver(Driver):
             output.data_ptr()  # asking for the memory waits for MindSpore's threads
 
     def gradients(
-        self, op: Any, schema: Schema, values: Mapping[str, Any], names: Sequence[str], weights: Sequence[Any]
+        self, op: object, schema: Schema, values: Mapping[str, object], names: Sequence[str], weights: Sequence[object]
     ) -> list[Any]:
         """Return the gradients of the weighted sum of the outputs, computed with ms.grad."""
         if schema.mutable_arguments:
             raise NotHere
 
-        def total(*tensors: Any) -> Any:
+        def total(*tensors: object) -> Any:
             outputs = self.call(op, schema, {**values, **dict(zip(names, tensors, strict=True))})
             parts = [
                 (output * weight).sum() for output, weight in zip(outputs, weights, strict=True) if weight is not None

@@ -29,7 +29,7 @@ class NumpyDriver(Driver):
         # Copy, so that an operator that writes to its arguments changes nothing else.
         return np.array(array.values, dtype=self.dtype(array.dtype))
 
-    def array(self, tensor: Any) -> Array:
+    def array(self, tensor: object) -> Array:
         """Return an array's values."""
         return Array.of(np.asarray(tensor), np.asarray(tensor).dtype.name)
 
@@ -43,7 +43,7 @@ class NumpyDriver(Driver):
             raise NotHere from None
 
     def gradients(
-        self, op: Any, schema: Schema, values: Mapping[str, Any], names: Sequence[str], weights: Sequence[Any]
+        self, op: object, schema: Schema, values: Mapping[str, object], names: Sequence[str], weights: Sequence[object]
     ) -> list[Any]:
         """Raise NotHere: NumPy has no gradients."""
         raise NotHere
@@ -57,7 +57,7 @@ class NumpyDriver(Driver):
             yield "every second element", np.repeat(plain, 2, axis=-1)[..., ::2]
             yield "reversed", np.ascontiguousarray(plain[::-1])[::-1]
 
-    def finish(self, outputs: Sequence[Any]) -> None:
+    def finish(self, outputs: Sequence[object]) -> None:
         """Do nothing: a NumPy call is done when it returns."""
 
     def span(self, tensor: Any) -> Span | None:

@@ -43,7 +43,7 @@ class PaddleDriver(Driver):
         return found
 
     def gradients(
-        self, op: Any, schema: Schema, values: Mapping[str, Any], names: Sequence[str], weights: Sequence[Any]
+        self, op: object, schema: Schema, values: Mapping[str, Any], names: Sequence[str], weights: Sequence[object]
     ) -> list[Any]:
         """Return the gradients of the weighted sum of the outputs, computed with paddle.grad."""
         if schema.mutable_arguments:
@@ -62,7 +62,7 @@ class PaddleDriver(Driver):
         if plain.ndim > 1:
             yield "transposed", paddle.moveaxis(paddle.moveaxis(plain, 0, 1).contiguous(), 0, 1)
 
-    def finish(self, outputs: Sequence[Any]) -> None:
+    def finish(self, outputs: Sequence[object]) -> None:
         """Do nothing: a Paddle call on the CPU is done when it returns."""
 
     def span(self, tensor: Any) -> Span | None:

@@ -60,7 +60,7 @@ class TorchDriver(Driver):
         return found
 
     def gradients(
-        self, op: Any, schema: Schema, values: Mapping[str, Any], names: Sequence[str], weights: Sequence[Any]
+        self, op: object, schema: Schema, values: Mapping[str, Any], names: Sequence[str], weights: Sequence[object]
     ) -> list[Any]:
         """Return the gradients of the weighted sum of the outputs; zero for a tensor that does not affect them."""
         leaves = {name: values[name].detach().requires_grad_() for name in names}
@@ -75,10 +75,10 @@ class TorchDriver(Driver):
             torch.zeros_like(leaf) if grad is None else grad for leaf, grad in zip(leaves.values(), found, strict=True)
         ]
 
-    def batch(self, op: Any, schema: Schema, values: Mapping[str, Any], batched: Sequence[str]) -> list[Any]:
+    def batch(self, op: Any, schema: Schema, values: Mapping[str, object], batched: Sequence[str]) -> list[Any]:
         """Call the operator on a batch with torch.func.vmap."""
 
-        def function(*tensors: Any) -> tuple[Any, ...]:
+        def function(*tensors: object) -> tuple[Any, ...]:
             args, kwargs = packed(schema, {**values, **dict(zip(batched, tensors, strict=True))})
             return tuple(listed(op(*args, **kwargs)))
 
@@ -92,7 +92,7 @@ class TorchDriver(Driver):
         if plain.ndim > 0:
             yield "every second element", plain.repeat_interleave(2, dim=-1)[..., ::2]
 
-    def finish(self, outputs: Sequence[Any]) -> None:
+    def finish(self, outputs: Sequence[object]) -> None:
         """Synchronize the device."""
         if self.device != "cpu":
             torch.get_device_module(self.device).synchronize()

@@ -1,5 +1,6 @@
 // EXEC_NPU_CMD(aclnnName, ...): both phases of a call of aclnn's, on PyTorch's tensors.
-#pragma once
+#ifndef OPBRIDGE_TORCH_DEVICE_PYTORCH_NPU_HELPER_H
+#define OPBRIDGE_TORCH_DEVICE_PYTORCH_NPU_HELPER_H
 
 #include <acl/acl.h>
 #include <aclnn/acl_meta.h>
@@ -110,3 +111,5 @@ void call(const char* name, const Given&... given) {
 }  // namespace twin
 
 #define EXEC_NPU_CMD(name, ...) ::twin::call(#name, __VA_ARGS__)
+
+#endif

@@ -1,5 +1,6 @@
 // What PyTorch asks of a simulated cuda that is not the only accelerator of its process.
-#pragma once
+#ifndef OPBRIDGE_TORCH_DEVICE_CUDA_ACCELERATOR_H
+#define OPBRIDGE_TORCH_DEVICE_CUDA_ACCELERATOR_H
 
 namespace opbridge::simulated {
 
@@ -10,3 +11,5 @@ namespace opbridge::simulated {
 void be_no_accelerator_beside_another();
 
 }  // namespace opbridge::simulated
+
+#endif

@@ -1,4 +1,7 @@
 // In the place of PyTorch's, whose thousands of operators nobody here calls by their C++ names.
-#pragma once
+#ifndef OPBRIDGE_TORCH_DEVICE_SLIM_ATEN_OPERATORS_H
+#define OPBRIDGE_TORCH_DEVICE_SLIM_ATEN_OPERATORS_H
 
 #include <ATen/core/Tensor.h>
+
+#endif

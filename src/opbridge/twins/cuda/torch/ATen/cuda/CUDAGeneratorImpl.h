@@ -1,5 +1,6 @@
 // The generator that extensions ask for the seed of what a kernel draws: PyTorch's for the CPU.
-#pragma once
+#ifndef OPBRIDGE_TWIN_ATEN_CUDA_CUDAGENERATORIMPL_H
+#define OPBRIDGE_TWIN_ATEN_CUDA_CUDAGENERATORIMPL_H
 
 #include <ATen/CPUGeneratorImpl.h>
 #include <ATen/cuda/PhiloxCudaState.h>
@@ -23,3 +24,5 @@ inline const Generator& getDefaultCUDAGenerator(DeviceIndex /*device*/ = -1) {
 inline Generator createCUDAGenerator(DeviceIndex /*device*/ = -1) { return at::detail::createCPUGenerator(); }
 }  // namespace cuda::detail
 }  // namespace at
+
+#endif

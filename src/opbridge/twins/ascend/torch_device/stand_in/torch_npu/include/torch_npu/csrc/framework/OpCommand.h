@@ -1,7 +1,8 @@
 // Stands for torch_npu's header of this name: commands with a handler of the extension's own run at once.
 //
 // Commands that name one of CANN's operators, by Input, Output and Attr, do not compile: those operators are not here.
-#pragma once
+#ifndef OPBRIDGE_STAND_IN_FRAMEWORK_OPCOMMAND_H
+#define OPBRIDGE_STAND_IN_FRAMEWORK_OPCOMMAND_H
 
 #include <torch_npu/csrc/core/npu/NPUStream.h>
 
@@ -41,3 +42,5 @@ class OpCommand {
 };
 
 }  // namespace at_npu::native
+
+#endif

@@ -1,5 +1,6 @@
 // Stands for torch_npu's header of this name.
-#pragma once
+#ifndef OPBRIDGE_STAND_IN_CORE_NPU_DEVICEUTILS_H
+#define OPBRIDGE_STAND_IN_CORE_NPU_DEVICEUTILS_H
 
 #include <ATen/core/Tensor.h>
 
@@ -11,3 +12,5 @@ inline bool is_npu(const at::Device& device) { return device.is_privateuseone();
 inline c10::DeviceType get_npu_device_type() { return c10::DeviceType::PrivateUse1; }
 
 }  // namespace torch_npu::utils
+
+#endif

@@ -1,5 +1,6 @@
 // Stands for torch_npu's header of this name: memory of the current device, and its statistics.
-#pragma once
+#ifndef OPBRIDGE_STAND_IN_CORE_NPU_NPUCACHINGALLOCATOR_H
+#define OPBRIDGE_STAND_IN_CORE_NPU_NPUCACHINGALLOCATOR_H
 
 #include <c10/core/CachingDeviceAllocator.h>
 #include <torch_npu/csrc/core/npu/NPUFunctions.h>
@@ -44,3 +45,5 @@ inline void resetAccumulatedStats(c10::DeviceIndex index) { get()->resetAccumula
 inline void resetPeakStats(c10::DeviceIndex index) { get()->resetPeakStats(index); }
 
 }  // namespace c10_npu::NPUCachingAllocator
+
+#endif

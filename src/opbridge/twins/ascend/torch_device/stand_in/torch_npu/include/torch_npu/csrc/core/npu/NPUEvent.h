@@ -1,5 +1,6 @@
 // Stands for torch_npu's header of this name.
-#pragma once
+#ifndef OPBRIDGE_STAND_IN_CORE_NPU_NPUEVENT_H
+#define OPBRIDGE_STAND_IN_CORE_NPU_NPUEVENT_H
 
 #include <c10/core/Event.h>
 #include <torch_npu/csrc/core/npu/NPUStream.h>
@@ -26,3 +27,5 @@ class NPUEvent {
 };
 
 }  // namespace c10_npu
+
+#endif

@@ -1,5 +1,6 @@
 // Stands for torch_npu's header of this name.
-#pragma once
+#ifndef OPBRIDGE_STAND_IN_CORE_NPU_NPUFUNCTIONS_H
+#define OPBRIDGE_STAND_IN_CORE_NPU_NPUFUNCTIONS_H
 
 #include <torch_npu/csrc/core/npu/NPUStream.h>
 
@@ -21,3 +22,5 @@ inline aclError SetDevice(c10::DeviceIndex index) {
 }
 
 }  // namespace c10_npu
+
+#endif

@@ -1,5 +1,6 @@
 // Stands for torch_npu's header of this name.
-#pragma once
+#ifndef OPBRIDGE_STAND_IN_CORE_NPU_NPUGUARD_H
+#define OPBRIDGE_STAND_IN_CORE_NPU_NPUGUARD_H
 
 #include <c10/core/DeviceGuard.h>
 #include <c10/core/StreamGuard.h>
@@ -62,3 +63,5 @@ class NPUStreamGuard {
 };
 
 }  // namespace c10_npu
+
+#endif

@@ -1,6 +1,7 @@
 // Stands for torch_npu's header of this name: streams of the simulated devices, whose work is done when its call
 // returns.
-#pragma once
+#ifndef OPBRIDGE_STAND_IN_CORE_NPU_NPUSTREAM_H
+#define OPBRIDGE_STAND_IN_CORE_NPU_NPUSTREAM_H
 
 #include <acl/acl.h>
 #include <c10/core/Stream.h>
@@ -68,3 +69,5 @@ inline aclError npuSynchronizeDevice(bool = true) {
 }
 
 }  // namespace c10_npu
+
+#endif

@@ -1,5 +1,6 @@
 // Stands for torch_npu's header of this name: scratch memory of kernels, which is memory like any other here.
-#pragma once
+#ifndef OPBRIDGE_STAND_IN_CORE_NPU_NPUWORKSPACEALLOCATOR_H
+#define OPBRIDGE_STAND_IN_CORE_NPU_NPUWORKSPACEALLOCATOR_H
 
 #include <ATen/ops/empty.h>
 #include <torch_npu/csrc/core/npu/NPUCachingAllocator.h>
@@ -21,3 +22,5 @@ inline at::Tensor allocate_workspace(uint64_t bytes, aclrtStream) {
 }
 
 }  // namespace at_npu::native
+
+#endif
