@@ -146,13 +146,13 @@ def forward_to(name: str, schema: str) -> tuple[str, tuple[int, ...]]:
     raise SchemaError(f"{own.full_name} fits no overload of {name}:{reasons}", hint=f"its schema is {own}")
 
 
-def _dispatched(packet: Any) -> list[Any]:
+def _dispatched(packet: torch._ops.OpOverloadPacket) -> list[Any]:
     """Return the overloads of a packet, except those that only TorchScript uses for numbers and strings."""
     found = [getattr(packet, name) for name in packet.overloads()]
     return [overload for overload in found if overload.name() in _registered.names]
 
 
-def _has_out(overload: Any) -> bool:
+def _has_out(overload: torch._ops.OpOverload) -> bool:
     return any(argument.is_out for argument in overload._schema.arguments)
 
 
@@ -183,7 +183,7 @@ def _plain_out(operator: AtenOperator, overload: object) -> str:
     return name
 
 
-def result_types(overload: Any) -> list[str]:
+def result_types(overload: torch._ops.OpOverload) -> list[str]:
     """Return the result types of the functional form: what it returns, then what it writes to and does not return."""
     schema = overload._schema
     returned = {name for output in schema.returns if output.alias_info for name in output.alias_info.before_set}
@@ -191,7 +191,7 @@ def result_types(overload: Any) -> list[str]:
     return [str(each.type) for each in (*schema.returns, *written)]
 
 
-def needs_values(overload: Any) -> bool:
+def needs_values(overload: torch._ops.OpOverload) -> bool:
     """Return whether the results are no tensors, or whether only a run can determine them."""
     if torch.Tag.data_dependent_output in overload.tags:
         return True
@@ -199,7 +199,7 @@ def needs_values(overload: Any) -> bool:
     return not tensors or not torch._C._dispatch_has_computed_kernel_for_dispatch_key(overload.name(), "Meta")
 
 
-def schema_of(overload: Any) -> Schema:
+def schema_of(overload: torch._ops.OpOverload) -> Schema:
     """Return the schema of an overload; raise UnsupportedError if opbridge cannot represent it."""
     try:
         return Schema.parse(str(overload._schema))

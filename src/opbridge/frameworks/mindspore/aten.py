@@ -48,7 +48,7 @@ The last output of a random operator is the generator state. _NESTED + n means t
 class Resolved:
     """What a call resolves to; without a primitive, PyTorch has to run it immediately."""
 
-    overload: Any
+    overload: torch._ops.OpOverload
     primitive: OperatorPrimitive | None
     form: int
 
@@ -240,7 +240,12 @@ class AtenCell(nn.Cell):  # type: ignore[misc]
         return found
 
     def _resolved(
-        self, make: type[OperatorPrimitive], overload: Any, capsule: object, slots: list[torch.Tensor], random: bool
+        self,
+        make: type[OperatorPrimitive],
+        overload: torch._ops.OpOverload,
+        capsule: object,
+        slots: list[torch.Tensor],
+        random: bool,
     ) -> Resolved:
         one = result_types(overload) == ["Tensor"]
         are_bool = tuple(slot.dtype is torch.bool for slot in slots)
@@ -320,7 +325,7 @@ def _bprop_maker(are_bool: tuple[bool, ...], results: Given) -> Callable[[Consta
     return maker
 
 
-def zero(tensor: Any) -> Any:
+def zero(tensor: torch.Tensor) -> Any:
     """Return the tensor as float32, in place of a gradient of bools."""
     return tensor.astype(ms.float32)
 

@@ -43,7 +43,9 @@ class TorchFunction(nn.Cell):  # type: ignore[misc]
         return _tuple(TorchFunction(_gradient(self._function, len(inputs)))(*inputs, *_tuple(gradients)))
 
     @staticmethod
-    def call(name: str, overload: Any, args: Sequence[Any], kwargs: Mapping[str, Any], attribute: Any) -> Any:
+    def call(
+        name: str, overload: torch._ops.OpOverload, args: Sequence[Any], kwargs: Mapping[str, Any], attribute: Any
+    ) -> Any:
         """Return what an overload returns for MindSpore arguments; raise errors of PyTorch as opbridge errors."""
         # MindSpore adds the gradients of all uses of a tensor, and cannot add bools.
         given = _tensors((*args, *kwargs.values()))

@@ -153,12 +153,12 @@ class Once(Function):  # type: ignore[misc]
         return tuple(found) if isinstance(found, (list, tuple)) else (found,)
 
     @staticmethod
-    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: object) -> None:
+    def setup_context(ctx: torch.autograd.function.FunctionCtx, inputs: tuple[Any, ...], output: object) -> None:
         """Keep the error message."""
         ctx.message = inputs[1]
 
     @staticmethod
-    def backward(ctx: Any, *_: object) -> Any:
+    def backward(ctx: torch.autograd.function.FunctionCtx, *_: object) -> Any:
         """Raise UnsupportedError."""
         raise UnsupportedError(ctx.message)
 
@@ -168,7 +168,7 @@ class Once(Function):  # type: ignore[misc]
         return slices(Once.apply, info, in_dims, args)
 
 
-def keep(ctx: Any, values: Sequence[Any]) -> None:
+def keep(ctx: torch.autograd.function.FunctionCtx, values: Sequence[Any]) -> None:
     """Save values for the backward pass: tensors as PyTorch requires, others as attributes."""
     plain = [None if isinstance(value, Tensor) else value for value in values]
     ctx.plain = plain if any(value is not None for value in plain) else None
@@ -177,7 +177,7 @@ def keep(ctx: Any, values: Sequence[Any]) -> None:
     ctx.save_for_backward(*values)
 
 
-def kept(ctx: Any) -> tuple[Any, ...]:
+def kept(ctx: torch.autograd.function.FunctionCtx) -> tuple[Any, ...]:
     """Return the values that `keep` saved."""
     tensors = ctx.saved_tensors
     if ctx.plain is None:
@@ -257,7 +257,9 @@ def _function_class(pair: GradientPair, step: Step) -> type[Function]:
     def graded(results: Sequence[object]) -> list[int]:
         return graded_places(pair, len(results)) if pair.outputs is None else places_if_named
 
-    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: tuple[Any, ...]) -> None:
+    def setup_context(
+        ctx: torch.autograd.function.FunctionCtx, inputs: tuple[Any, ...], output: tuple[Any, ...]
+    ) -> None:
         ctx.set_materialize_grads(False)
         chosen = graded(output)
         ctx.mark_non_differentiable(
@@ -270,7 +272,7 @@ def _function_class(pair: GradientPair, step: Step) -> type[Function]:
         ctx.wanted = chosen
         ctx.likes = [described(output[place]) for place in chosen]
 
-    def backward(ctx: Any, *grads: Any) -> Any:
+    def backward(ctx: torch.autograd.function.FunctionCtx, *grads: Any) -> Any:
         given = [grads[place] for place in ctx.wanted]
         if all(grad is None for grad in given):
             return (None,) * taken

@@ -342,7 +342,12 @@ def _register(defined: Any, pair: GradientPair, backward: _Backward, step: Step)
     saved_places, n_saved = pair.saved_places, len(pair.saved)
     places = graded_places(pair, 0)
 
-    def setup_context(ctx: Any, inputs: Values, output: Any, keyword_only_inputs: dict[str, Any] | None = None) -> None:
+    def setup_context(
+        ctx: torch.autograd.function.FunctionCtx,
+        inputs: Values,
+        output: Any,
+        keyword_only_inputs: dict[str, Any] | None = None,
+    ) -> None:
         values = [*inputs, *(keyword_only_inputs or {}).values()]
         results = (output,) if isinstance(output, Tensor) else tuple(output)
         check_graded(pair, results, places)
@@ -357,7 +362,7 @@ def _register(defined: Any, pair: GradientPair, backward: _Backward, step: Step)
             ctx.extras += [None, None] if value is None else [value.shape, value.dtype]
         ctx.likes = [described(results[place]) for place in places]
 
-    def gradients(ctx: Any, *grads: Any) -> Any:
+    def gradients(ctx: torch.autograd.function.FunctionCtx, *grads: Any) -> Any:
         given = [grads[place] for place in places]
         if all(grad is None for grad in given):
             return (None,) * len(ctx.needs_input_grad)

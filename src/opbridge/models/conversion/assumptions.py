@@ -48,7 +48,7 @@ class Assumptions:
     def __init__(self) -> None:
         self._found: dict[tuple[str, str], Any] = {}
 
-    def add(self, tensor: Any, known: Any, place: str) -> None:
+    def add(self, tensor: torch.Tensor, known: Any, place: str) -> None:
         """Record that `tensor` holds `known` at `place`; later writes to the tensor do not matter."""
         self._found.setdefault((json.dumps(known), place), tensor.clone())
 
@@ -58,7 +58,7 @@ class Assumptions:
         return [f"a branch goes as with the inputs of the example, and others are refused: {p}" for _, p in self._found]
 
     @contextmanager
-    def held(self, network: Any, known_values: Any, args: Any, kwargs: Any) -> Iterator[None]:
+    def held(self, network: torch.nn.Module, known_values: Any, args: Any, kwargs: Any) -> Iterator[None]:
         """Make the inputs and buffers of a traced network known, and check the assumptions at its results.
 
         The trace raises UnsupportedError if the network made assumptions and returns no floating-point tensor.

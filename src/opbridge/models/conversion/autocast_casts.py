@@ -11,14 +11,14 @@ from torch.utils._python_dispatch import TorchDispatchMode
 _aten = torch.ops.aten
 
 
-def cast_as_autocast(graph: Any, device: str, dtype: object) -> None:
+def cast_as_autocast(graph: torch.fx.Graph, device: str, dtype: object) -> None:
     """Insert the autocast casts before the operators that need them, where they are missing."""
     for node in list(graph.nodes):
         if isinstance(node.target, OpOverload) and node.target is not _aten.to.dtype:
             _cast_inputs(graph, node, device, dtype)
 
 
-def _cast_inputs(graph: Any, node: Any, device: str, dtype: Any) -> None:
+def _cast_inputs(graph: torch.fx.Graph, node: torch.fx.Node, device: str, dtype: torch.dtype) -> None:
     values = torch.fx.node.map_arg((node.args, node.kwargs), lambda each: each.meta["val"])
     seen = _Casts()
     with torch.no_grad(), torch.autocast(device, dtype, cache_enabled=False), seen:
@@ -39,7 +39,7 @@ class _Casts(TorchDispatchMode):  # type: ignore[misc]
         super().__init__()
         self.found: dict[int, Any] = {}
 
-    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+    def __torch_dispatch__(self, func: Any, types: object, args: Any = (), kwargs: Any = None) -> Any:
         if func is _aten._to_copy.default and (kwargs or {}).get("dtype") is not None:
             self.found.setdefault(id(args[0]), kwargs["dtype"])
         return func(*args, **(kwargs or {}))

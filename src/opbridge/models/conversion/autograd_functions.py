@@ -41,7 +41,7 @@ def as_operators() -> Iterator[None]:
     """Replace the autograd functions that a network applies with operators, while the context is open."""
     original = torch.autograd.Function.__dict__["apply"]
 
-    def apply(cls: Any, *args: Any, **kwargs: Any) -> Any:
+    def apply(cls: type[torch.autograd.Function], *args: Any, **kwargs: Any) -> Any:
         is_whole = _running or cls.__module__.partition(".")[0] == "torch" or not torch.is_grad_enabled()
         return original.__get__(None, cls)(*args, **kwargs) if is_whole else _applied(cls, args, kwargs)
 
@@ -74,7 +74,7 @@ def _applied(cls: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     return tuple(results) if _gives_several[target] else results[0]
 
 
-def _place(cls: Any) -> str:
+def _place(cls: type[torch.autograd.Function]) -> str:
     code = cls.forward.__code__
     return f'File "{code.co_filename}", line {code.co_firstlineno}'
 
@@ -83,7 +83,7 @@ _gives_several: dict[str, bool] = {}
 
 
 @cache
-def _defined(cls: Any, target: str, pattern: tuple[Any, ...]) -> str:
+def _defined(cls: type[torch.autograd.Function], target: str, pattern: tuple[Any, ...]) -> str:
     written = ", ".join(["..." if each is ... else repr(each) for each in pattern])
     digest = hashlib.sha256(f"{target}({written})".encode()).hexdigest()[:8]
     name = f"{re.sub(r'[^A-Za-z0-9]+', '_', cls.__qualname__)}_{digest}"
@@ -93,7 +93,9 @@ def _defined(cls: Any, target: str, pattern: tuple[Any, ...]) -> str:
     return f"{NAMESPACE}::{name}"
 
 
-def _kernel(cls: Any, target: str, pattern: tuple[Any, ...]) -> Callable[[list[Any]], list[Any]]:
+def _kernel(
+    cls: type[torch.autograd.Function], target: str, pattern: tuple[Any, ...]
+) -> Callable[[list[Any]], list[Any]]:
     def run(given: list[Any]) -> list[Any]:
         left = iter(given)
         _running.append(cls)

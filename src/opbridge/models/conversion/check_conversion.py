@@ -27,7 +27,7 @@ gradient that is zero except for rounding is no larger: the bias of attention ke
 same holds for a running mean that is zero except for rounding."""
 
 
-def check(module: Any, folder: Path, args: Sequence[Any], kwargs: Mapping[str, Any]) -> list[Comparison]:
+def check(module: torch.nn.Module, folder: Path, args: Sequence[Any], kwargs: Mapping[str, Any]) -> list[Comparison]:
     """Compare the package in `folder` with the module, and leave the module unchanged.
 
     Training is compared too, if the network draws no random numbers there.
@@ -65,7 +65,9 @@ def loaded_side(loaded: object, inputs: Sequence[Array]) -> Side:
     return MindSporeSide(loaded, inputs)
 
 
-def _compared(module: Any, side: Side, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Iterator[Comparison]:
+def _compared(
+    module: torch.nn.Module, side: Side, args: Sequence[Any], kwargs: Mapping[str, Any]
+) -> Iterator[Comparison]:
     if _draws(module, args, kwargs):
         raise UnsupportedError(
             f"{type(module).__name__} draws random numbers in inference too, so no two calls of it agree; "
@@ -79,7 +81,7 @@ def _compared(module: Any, side: Side, args: Sequence[Any], kwargs: Mapping[str,
         yield from _trained(module, side, (args, kwargs), loss, trained)
 
 
-def _compared_in_training(module: Any, side: Side, args: Any, kwargs: Any) -> Iterator[Comparison]:
+def _compared_in_training(module: torch.nn.Module, side: Side, args: Any, kwargs: Any) -> Iterator[Comparison]:
     """Yield the comparisons of one training step; none if random numbers are drawn."""
     if _draws(module, args, kwargs):
         return
@@ -99,7 +101,7 @@ def _compared_in_training(module: Any, side: Side, args: Any, kwargs: Any) -> It
             yield _comparison(f"{name} after training", value, side.value(name), max(least, _LEAST))
 
 
-def _draws(module: Any, args: Any, kwargs: Any) -> bool:
+def _draws(module: torch.nn.Module, args: Any, kwargs: Any) -> bool:
     """Return whether the results depend on random draws: a network that drops no layers may draw for nothing."""
     found = []
     for seed in (0, 1):
@@ -113,7 +115,7 @@ def _draws(module: Any, args: Any, kwargs: Any) -> bool:
 
 
 @contextmanager
-def _kept_buffers(module: Any) -> Iterator[dict[str, Any]]:
+def _kept_buffers(module: torch.nn.Module) -> Iterator[dict[str, Any]]:
     before = {name: value.clone() for name, value in module.named_buffers()}
     try:
         yield before
@@ -136,12 +138,12 @@ def _loss(results: Sequence[Any]) -> tuple[int, Any] | None:
     return None if index is None else (index, factors_of(results[index]))
 
 
-def _trained_parameters(module: Any) -> dict[str, Any]:
+def _trained_parameters(module: torch.nn.Module) -> dict[str, Any]:
     return {name: value for name, value in module.named_parameters() if value.requires_grad}
 
 
 def _gradients(
-    module: Any,
+    module: torch.nn.Module,
     side: Side,
     expected: Sequence[object],
     loss: tuple[int, object],
@@ -173,19 +175,23 @@ def _no_less(least: Mapping[str, float], apart: Mapping[str, float]) -> dict[str
 
 
 def _of_both(
-    side: Side, results: Sequence[Any], loss: tuple[int, Any], trained: Mapping[str, Any]
+    side: Side, results: Sequence[Any], loss: tuple[int, Any], trained: Mapping[str, torch.nn.Parameter]
 ) -> tuple[dict[str, Any], dict[str, Array]]:
     """Return the PyTorch gradients and the gradients of the converted network."""
     return _of_pytorch(results, loss, trained), side.gradients(loss[0], loss[1].numpy(), list(trained))
 
 
-def _of_pytorch(results: Sequence[Any], loss: tuple[int, object], trained: Mapping[str, Any]) -> dict[str, Any]:
+def _of_pytorch(
+    results: Sequence[Any], loss: tuple[int, object], trained: Mapping[str, torch.nn.Parameter]
+) -> dict[str, Any]:
     index, factors = loss
     (results[index] * factors).sum().backward()
     return {name: torch.zeros_like(each) if each.grad is None else each.grad for name, each in trained.items()}
 
 
-def _trained(module: Any, side: Side, inputs: Any, loss: Any, trained: Mapping[str, Any]) -> Iterator[Comparison]:
+def _trained(
+    module: torch.nn.Module, side: Side, inputs: Any, loss: Any, trained: Mapping[str, torch.nn.Parameter]
+) -> Iterator[Comparison]:
     args, kwargs = inputs
     start, largest = taken_aside(module), 0.0
 
@@ -238,7 +244,7 @@ def difference(want: Array, have: Array, least: float = _LEAST) -> float:
     return found / float(largest) if np.isfinite(found) else float("inf")
 
 
-def _largest(tensor: Any) -> float:
+def _largest(tensor: torch.Tensor) -> float:
     return float(tensor.detach().abs().max()) if tensor.numel() else 0.0
 
 

@@ -46,7 +46,7 @@ class Exported:
     """By path, parents first."""
     submodules: Mapping[str, Any]
     """Nested graphs of both modes, by `MODE:MODULE:NAME`."""
-    state: Mapping[str, Any]
+    state: Mapping[str, torch.Tensor]
     """Parameters, buffers and constants, by name."""
     trainable: frozenset[str]
     tied: Mapping[str, str]
@@ -69,7 +69,7 @@ class Exported:
 
 
 def export(
-    module: Any,
+    module: torch.nn.Module,
     args: Sequence[Any],
     kwargs: Mapping[str, Any],
     dynamic_shapes: Any = None,
@@ -141,13 +141,13 @@ def _attribute(part: object, path: str) -> Any:
     return part
 
 
-def _state(module: Any) -> dict[str, Any]:
+def _state(module: torch.nn.Module) -> dict[str, Any]:
     found = dict(module.named_parameters(remove_duplicate=False))
     found.update(module.named_buffers(remove_duplicate=False))
     return {name: value.detach() for name, value in found.items()}
 
 
-def _tied(module: Any) -> dict[str, str]:
+def _tied(module: torch.nn.Module) -> dict[str, str]:
     first: dict[int, str] = {}
     tied = {}
     parameters, buffers = (each(remove_duplicate=False) for each in (module.named_parameters, module.named_buffers))
@@ -172,7 +172,7 @@ def _names(tree: Any) -> tuple[str, ...]:
 class _Trace:
     """A torch.export run of a network in one mode."""
 
-    module: Any
+    module: torch.nn.Module
     args: tuple[Any, ...]
     kwargs: dict[str, Any]
     dynamic_shapes: Any
@@ -219,7 +219,7 @@ class _Trace:
             self.notes.update(dict.fromkeys(f"{each.__name__} stays PyTorch's as a whole" for each in kept))
         return tree, has_sizes
 
-    def _without_sizes(self, graph: Any) -> Any:
+    def _without_sizes(self, graph: torch.fx.Graph) -> Any:
         """Return the module of the first tensor whose sizes depend on values, where they must not; else None."""
         for node in graph.nodes if self.needs_sizes and self.dynamic_shapes is None else ():
             sizes = getattr(node.meta.get("val"), "shape", ())
@@ -265,7 +265,7 @@ class _Trace:
             ) from error
 
 
-def _keep_together(program: Any) -> None:
+def _keep_together(program: torch.export.ExportedProgram) -> None:
     """Keep the results of a nested graph in the module that calls it, not in the modules that they pass through."""
     for node in program.graph.nodes:
         given: Any = node.args[0] if node.target is operator.getitem else None
@@ -273,7 +273,7 @@ def _keep_together(program: Any) -> None:
             node.meta["nn_module_stack"] = given.meta["nn_module_stack"]
 
 
-def _read_again(program: Any) -> None:
+def _read_again(program: torch.export.ExportedProgram) -> None:
     """Make nodes that read a buffer after a write read the buffer, not the write's result in another module."""
     buffers = program.graph_signature.inputs_to_buffers
     for node in program.graph.nodes:
@@ -303,7 +303,7 @@ class _Watch(TorchFunctionMode):  # type: ignore[misc]
         self._without_gradients: list[str] = []
         """The lines at which the network switches gradients off."""
 
-    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+    def __torch_function__(self, func: Any, types: object, args: Any = (), kwargs: Any = None) -> Any:
         if func in _COMPARED and hasattr(args[0], _DRAWN):
             return self._compared(func, args)
         if func is torch.Tensor.__bool__ and hasattr(args[0], _DECIDED):
@@ -326,7 +326,7 @@ class _Watch(TorchFunctionMode):  # type: ignore[misc]
             setattr(result, _DECIDED, not is_less)
         return result
 
-    def require_kept(self, graph: Any) -> None:
+    def require_kept(self, graph: torch.fx.Graph) -> None:
         """Raise UnsupportedError if torch.export lost a torch.no_grad() region next to control flow."""
         names = [node.target.__name__ for node in graph.nodes if isinstance(node.target, HigherOrderOperator)]
         kept = names.count("wrap_with_set_grad_enabled")
@@ -360,7 +360,7 @@ def _unasked() -> Iterator[None]:
     """Make `layer.to(dtype)` skip a layer that is already there, and distributions skip their value checks."""
     original, validates = torch.nn.Module.to, torch.distributions.Distribution._validate_args
 
-    def to(module: Any, *args: Any, **kwargs: Any) -> Any:
+    def to(module: torch.nn.Module, *args: Any, **kwargs: Any) -> Any:
         device, dtype, *_ = torch._C._nn._parse_to(*args, **kwargs)
         values = [*module.parameters(), *module.buffers()]
         is_there = all(
@@ -379,7 +379,7 @@ def _unasked() -> Iterator[None]:
 
 
 @contextmanager
-def in_mode(module: Any, *, training: bool) -> Iterator[None]:
+def in_mode(module: torch.nn.Module, *, training: bool) -> Iterator[None]:
     """Set a network to training or inference, and restore all modes afterwards.
 
     Parts that were deliberately switched to inference in a training network stay so.

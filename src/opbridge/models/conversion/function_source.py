@@ -69,7 +69,7 @@ _ARITHMETIC = {
 class Origin:
     """The node that a name in the source represents."""
 
-    node: Any
+    node: torch.fx.Node
     inputs: Mapping[str, Any]
     """The nodes that it is computed from, by their names in the source."""
 
@@ -179,7 +179,7 @@ class Body(ABC):
         return f"{tensor}.shape[{dim}]"
 
     # All frameworks share these.
-    def inputs(self, graph: Any, names: tuple[str, ...]) -> list[str]:
+    def inputs(self, graph: torch.fx.Graph, names: tuple[str, ...]) -> list[str]:
         """Name the inputs of a graph, with `names` where there are enough, and return their names."""
         nodes = [node for node in graph.nodes if node.op == "placeholder"]
         for index, node in enumerate(nodes):
@@ -197,7 +197,7 @@ class Body(ABC):
         self.taken.add(name)
         return name
 
-    def graph(self, graph: Any) -> Any:
+    def graph(self, graph: torch.fx.Graph) -> Any:
         """Render all nodes, and return the output value of the PyTorch graph."""
         for node in graph.nodes:
             if node.op == "output":
@@ -206,7 +206,7 @@ class Body(ABC):
                 self.node(node)
         return None
 
-    def node(self, node: Any) -> None:
+    def node(self, node: torch.fx.Node) -> None:
         """Render one node; raise UnsupportedError if it is no PyTorch operator."""
         if node.op == "get_attr":
             if node.target not in self.nested:
@@ -230,7 +230,7 @@ class Body(ABC):
         else:
             raise self.refusal(node, f"{getattr(target, '__name__', target)} is no operator of PyTorch's")
 
-    def put(self, node: Any, wanted: str, text: str) -> None:
+    def put(self, node: torch.fx.Node, wanted: str, text: str) -> None:
         """Append a line that assigns `text` to a fresh name, which represents the node from then on."""
         name = self.fresh(wanted)
         if node not in self.env:
@@ -240,7 +240,7 @@ class Body(ABC):
         self.env[node] = name
         self.lines.append(f"{name} = {text}")
 
-    def pick(self, node: Any) -> None:
+    def pick(self, node: torch.fx.Node) -> None:
         """Render a getitem node; a result of an inlined graph needs no line."""
         source, index = node.args
         inlined = self.env.get((source, index))
@@ -249,7 +249,7 @@ class Body(ABC):
         else:
             self.put(node, f"{self.env[source]}_{index}", f"{self.value(source)}[{index}]")
 
-    def call(self, node: Any, op: OpOverload) -> None:
+    def call(self, node: torch.fx.Node, op: OpOverload) -> None:
         """Render the call of an operator; checks and unused results give no line."""
         name = op._opname
         if name.startswith(_CHECKS) or not (node.users or op._schema.is_mutable or name in _NORMS):
@@ -296,7 +296,7 @@ class Body(ABC):
         compared = f"{equal}({unsqueeze}({self.value(given)}, -1), {places})"
         self.put(node, "one_hot", f"{cast}({compared}, {self.value(torch.int64)})")
 
-    def bound(self, node: Any, op: OpOverload) -> dict[str, Any]:
+    def bound(self, node: torch.fx.Node, op: OpOverload) -> dict[str, Any]:
         """Return the arguments of a node by parameter name."""
         names = [argument.name for argument in op._schema.arguments]
         return dict(zip(names, node.args, strict=False)) | dict(node.kwargs)
@@ -332,7 +332,7 @@ class Body(ABC):
             texts.append(f"{argument.name}={text}" if by_name or argument.kwarg_only else text)
         return ", ".join(texts)
 
-    def is_factory(self, node: Any, op: OpOverload) -> bool:
+    def is_factory(self, node: torch.fx.Node, op: OpOverload) -> bool:
         """Return whether a node makes a tensor without inputs and without drawing."""
         return not node.all_input_nodes and torch.Tag.nondeterministic_seeded not in op.tags
 
@@ -341,7 +341,7 @@ class Body(ABC):
         bound = {name: _plain(value) for name, value in self.bound(node, op).items()}
         return f'ob.aten("{op._name.removesuffix(".default")}").numpy({self.arguments(op, bound)})'
 
-    def write(self, node: Any, op: OpOverload) -> None:
+    def write(self, node: torch.fx.Node, op: OpOverload) -> None:
         """Render an in-place operator in its functional form, whose result represents the tensor from then on."""
         if op is _aten.fill_diagonal_.default and self.fill_diagonal(node, self.bound(node, op)):
             return
@@ -357,7 +357,7 @@ class Body(ABC):
         self.put(node, form._opname, self.operator(form, bound))
         self.written(node, target)
 
-    def fill_diagonal(self, node: Any, bound: Mapping[str, Any]) -> bool:
+    def fill_diagonal(self, node: torch.fx.Node, bound: Mapping[str, Any]) -> bool:
         """Render fill_diagonal_ by a mask; return False if it is no matrix or its diagonal begins again."""
         target = bound["self"]
         sizes = tuple(target.meta["val"].shape)
@@ -409,7 +409,7 @@ class Body(ABC):
                     self.lines.append(self.assigned(other.target, new))
                 self.env[other] = new
 
-    def put_back(self, node: Any, view: Any) -> str:
+    def put_back(self, node: torch.fx.Node, view: torch.fx.Node) -> str:
         """Append the line that puts a changed view back into its base, and return the new name of the base."""
         bound = self.bound(view, view.target)
         if found := turned_back(view, bound):
@@ -424,7 +424,7 @@ class Body(ABC):
         self.lines.append(f"{name} = {self.brought(op)}({', '.join(values)})")
         return name
 
-    def call_cell(self, node: Any) -> None:
+    def call_cell(self, node: torch.fx.Node) -> None:
         """Render the call of a module, and its writes to its arguments."""
         arguments = ", ".join(self.value(each) for each in (*node.args, *node.kwargs.values()))
         self.put(node, node.target.rpartition(".")[2].partition("@")[0], self.called(node.target, arguments))
@@ -475,7 +475,7 @@ class Body(ABC):
         for place, statistic in enumerate(("running_mean", "running_var"), results):
             self.lines.append(self.assigned(bound[statistic].target, f"{name}[{place}]"))
 
-    def nest(self, node: Any) -> None:
+    def nest(self, node: torch.fx.Node) -> None:
         """Render a nested graph: inline if it sets a mode, as a function if it is control flow."""
         name = node.target.__name__
         if name == "wrap_with_set_grad_enabled":
@@ -496,7 +496,7 @@ class Body(ABC):
         else:
             raise self.refusal(node, f"{name} has no form here yet")
 
-    def inline(self, node: Any, inner: Any, arguments: Any, *, stops: bool) -> None:
+    def inline(self, node: torch.fx.Node, inner: Any, arguments: Any, *, stops: bool) -> None:
         """Render a nested graph in place; `stops` stops the gradients of its results."""
         graph = self.nested[inner.target].graph
         places = (each for each in graph.nodes if each.op == "placeholder")
@@ -510,7 +510,7 @@ class Body(ABC):
         for index, value in enumerate(values):
             self.env[(node, index)] = value
 
-    def function(self, node: Any, inner: Any) -> str:
+    def function(self, node: torch.fx.Node, inner: Any) -> str:
         """Render a nested graph as a function before the line that calls it, and return its name."""
         module = self.nested[inner.target]
         names = []
@@ -544,7 +544,7 @@ class Body(ABC):
             return f'float("{value}")'
         return repr(value)
 
-    def refusal(self, node: Any, why: str) -> UnsupportedError:
+    def refusal(self, node: torch.fx.Node, why: str) -> UnsupportedError:
         """Return the error that a node cannot be converted, with its line."""
         where = f"\n  at {line}" if (line := user_line(node)) else ""
         return UnsupportedError(f"{self.place or 'the network'}: {node.target} cannot be converted: {why}{where}")
@@ -583,7 +583,7 @@ def _is_graph(value: object, nested: Mapping[str, object]) -> bool:
     return isinstance(value, torch.fx.Node) and value.op == "get_attr" and value.target in nested
 
 
-def _children(module: Any) -> dict[str, Any]:
+def _children(module: torch.nn.Module) -> dict[str, Any]:
     return {name: child for name, child in module.named_children() if isinstance(child, torch.fx.GraphModule)}
 
 

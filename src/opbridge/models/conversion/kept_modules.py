@@ -18,7 +18,7 @@ _SYMBOLS = (torch.SymBool, torch.SymFloat, torch.SymInt)
 _CONSTANTS = (bool, int, float, str, type(None), torch.dtype)
 
 
-def innermost(error: BaseException | None, network: Any) -> Any:
+def innermost(error: BaseException | None, network: torch.nn.Module) -> Any:
     """Return the innermost module whose forward raised an error; None if it contains most of the network."""
     parts, found = {*network.modules()}, None
     while error is not None:
@@ -31,7 +31,9 @@ def innermost(error: BaseException | None, network: Any) -> Any:
 
 
 @contextmanager
-def kept_whole(network: Any, kinds: set[type], args: Sequence[object], kwargs: Mapping[str, object]) -> Iterator[None]:
+def kept_whole(
+    network: torch.nn.Module, kinds: set[type], args: Sequence[object], kwargs: Mapping[str, object]
+) -> Iterator[None]:
     """Replace the calls of modules of these classes with operators, while the context is open."""
     parts = [part for part in network.modules() if type(part) in kinds]
     seen = _seen(network, parts, args, kwargs) if parts else {}
@@ -46,7 +48,7 @@ def kept_whole(network: Any, kinds: set[type], args: Sequence[object], kwargs: M
             del part.forward
 
 
-def _forward(part: Any, calls: Iterator[Whole], operators: Iterator[Any]) -> Any:
+def _forward(part: torch.nn.Module, calls: Iterator[Whole], operators: Iterator[Any]) -> Any:
     def forward(*args: Any, **kwargs: Any) -> Any:
         call, operator = next(calls), next(operators)
         if any(isinstance(each, _SYMBOLS) for each in constants_of((args, kwargs))):
@@ -67,7 +69,7 @@ def _described(given: object) -> Any:
     return tree_structure(given), constants_of(given), [tuple(each.shape) for each in tensors_of(given)]
 
 
-def _seen(network: Any, parts: list[Any], args: Any, kwargs: Any) -> dict[Any, list[Whole]]:
+def _seen(network: torch.nn.Module, parts: list[Any], args: Any, kwargs: Any) -> dict[Any, list[Whole]]:
     """Return the calls of each of the modules in one run of the network, which is left unchanged."""
     seen: dict[Any, list[Whole]] = {part: [] for part in parts}
     before = taken_aside(network)
@@ -93,7 +95,7 @@ class _Watch:
     def begin(self, part: object, args: object, kwargs: object) -> None:
         self._before = _versions(part, args, kwargs), torch.get_rng_state()
 
-    def end(self, part: Any, args: Any, kwargs: Any, results: Any) -> None:
+    def end(self, part: torch.nn.Module, args: Any, kwargs: Any, results: Any) -> None:
         name, (versions, state) = type(part).__name__, self._before
         now = _versions(part, args, kwargs)
         if now.keys() != versions.keys():
@@ -108,7 +110,7 @@ class _Watch:
         self._seen.append(Whole(part, given, names, given_back, written, draws))
 
 
-def _versions(part: Any, args: Any, kwargs: Any) -> dict[Any, int]:
+def _versions(part: torch.nn.Module, args: Any, kwargs: Any) -> dict[Any, int]:
     """Return how often each tensor was written to."""
     return {each: each._version for each in (*tensors_of((args, kwargs)), *part.parameters(), *part.buffers())}
 

@@ -40,7 +40,7 @@ class KnownValues(TorchFunctionMode):  # type: ignore[misc]
         self._assumed.add(_memory(twin))
         setattr(tensor, _TWIN, twin)
 
-    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+    def __torch_function__(self, func: Any, types: object, args: Any = (), kwargs: Any = None) -> Any:
         kwargs = kwargs or {}
         if torch.compiler.is_dynamo_compiling():  # Dynamo traces the parts of control flow, and this mode with them.
             return func(*args, **kwargs)

@@ -49,11 +49,11 @@ def gradient_apart(exported: Exported, side: Side, step: Step, expression: ast.e
     return max(tensors_apart(one, other, largest * TOLERANCE) for one, other in zip(want, got, strict=True))
 
 
-def _is_trained(exported: Exported, path: str, node: Any) -> bool:
+def _is_trained(exported: Exported, path: str, node: torch.fx.Node) -> bool:
     return node.op != "get_attr" or f"{path}.{node.target}".lstrip(".") in exported.trainable
 
 
-def _leaves(node: Any, given: Any) -> dict[Any, Any]:
+def _leaves(node: torch.fx.Node, given: Any) -> dict[Any, Any]:
     """Return the values to differentiate by, keyed by the nodes that they come from."""
     found: dict[Any, Any] = {}
 
@@ -70,7 +70,7 @@ def _leaves(node: Any, given: Any) -> dict[Any, Any]:
     return found
 
 
-def _replaced(node: Any, given: Any, copies: Mapping[Any, Any]) -> Any:
+def _replaced(node: torch.fx.Node, given: Any, copies: Mapping[Any, Any]) -> Any:
     def mixed(one: Any, other: Any) -> Any:
         if isinstance(one, torch.fx.Node):
             return copies.get(one, other)
@@ -101,12 +101,12 @@ class _Named(ast.NodeTransformer):
     def __init__(self, texts: Sequence[str]) -> None:
         self._names = {_plain(text): f"_given_{place}" for place, text in enumerate(texts)}
 
-    def visit(self, node: Any) -> Any:
+    def visit(self, node: torch.fx.Node) -> Any:
         name = self._names.get(ast.unparse(node)) if isinstance(node, ast.expr) else None
         return ast.Name(name, ast.Load(), **_where(node)) if name else super().generic_visit(node)
 
 
-def _where(node: Any) -> dict[str, int]:
+def _where(node: torch.fx.Node) -> dict[str, int]:
     return {"lineno": node.lineno, "col_offset": node.col_offset}
 
 

@@ -35,7 +35,7 @@ class Natives:
     operators: Mapping[str, ScannedOperator]
     verdicts: Mapping[str, Verdict]
 
-    def call(self, op: Any, bound: Mapping[str, Any], text: Callable[[Any], str]) -> str | None:
+    def call(self, op: torch._ops.OpOverload, bound: Mapping[str, Any], text: Callable[[Any], str]) -> str | None:
         """Return the framework's own call; None if the scan has not seen it agree for such arguments.
 
         `text` returns the source expression of a value.
@@ -57,7 +57,7 @@ class Natives:
         except (AttributeError, TypeError, IndexError):  # the form needs a value, but has an expression
             return None
 
-    def brought(self, op: Any) -> str | None:
+    def brought(self, op: torch._ops.OpOverload) -> str | None:
         """Return the framework's form of an operator that the conversion adds; None if there is none."""
         path = f"jax_forms.{op._opname}"
         return path if self.framework == "jax" and find(None, path) else None
@@ -75,7 +75,7 @@ class Natives:
         return f"{why}, at {operator.place}"
 
 
-def tried(module: Any, args: Sequence[Any], kwargs: Mapping[str, Any], framework: str) -> Natives:
+def tried(module: torch.nn.Module, args: Sequence[Any], kwargs: Mapping[str, Any], framework: str) -> Natives:
     """Run a network in inference and in training, and try the operators that it calls in a framework.
 
     The network is left unchanged.

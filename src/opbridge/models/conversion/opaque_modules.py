@@ -30,7 +30,7 @@ _KEPT: dict[str, bytes] = {}
 class Whole:
     """A module, and one way to call it; meta tensors represent its inputs and results."""
 
-    module: Any
+    module: torch.nn.Module
     """The module without its values, which every call passes."""
     given: Any
     names: tuple[str, ...]
@@ -48,7 +48,7 @@ class Whole:
         held = [*tensors_of(self.given), *(values[name] for name in self.names)]
         return [*tensors_of(self.results), *(held[place] for place in self.written)]
 
-    def run(self, tensors: list[Any]) -> list[Any]:
+    def run(self, tensors: list[torch.Tensor]) -> list[Any]:
         """Run the module; for abstract tensors, return only results of the right sizes."""
         if any(map(is_abstract, tensors)):
             return self._shaped(tensors)
@@ -58,7 +58,7 @@ class Whole:
                 torch.manual_seed(int(drawn * _SEEDS))
             return self._results(tensors)
 
-    def _results(self, tensors: list[Any]) -> list[Any]:
+    def _results(self, tensors: list[torch.Tensor]) -> list[Any]:
         tensors = [each.clone() if place in self.written else each for place, each in enumerate(tensors)]
         count = len(tensors) - len(self.names)
         # JAX may have no int64.
@@ -72,7 +72,7 @@ class Whole:
             raise UnsupportedError(f"{type(self.module).__name__} gives results of other sizes than when it was traced")
         return found
 
-    def _shaped(self, tensors: list[Any]) -> list[Any]:
+    def _shaped(self, tensors: list[torch.Tensor]) -> list[Any]:
         """Return results of the same sizes, each of which depends on all inputs."""
         floats = [each.sum() * 0 for each in tensors if each.is_floating_point()]
         link = sum(floats[1:], floats[0]) if floats else tensors[0].sum() * 0
@@ -89,7 +89,7 @@ def constants_of(tree: object) -> list[Any]:
     return [each for each in tree_leaves(tree) if not isinstance(each, torch.Tensor)]
 
 
-def filled(pattern: object, tensors: list[Any]) -> Any:
+def filled(pattern: object, tensors: list[torch.Tensor]) -> Any:
     """Return a pattern with tensors in the place of its own."""
     left = iter(tensors)
     return tree_map(lambda leaf: next(left) if isinstance(leaf, torch.Tensor) else leaf, pattern)
@@ -146,7 +146,7 @@ def _kernel(stored: bytes) -> Callable[[list[Any]], list[Any]]:
     return run
 
 
-def is_abstract(tensor: Any) -> bool:
+def is_abstract(tensor: torch.Tensor) -> bool:
     """Return whether a tensor has no values of its own, as in a trace."""
     return tensor.is_meta or isinstance(tensor, (FakeTensor, FunctionalTensor))
 

@@ -22,7 +22,7 @@ for _region in _REGIONS:
     torch.fx.node.has_side_effect(_region)  # PyTorch would drop a region whose results are unused, and its writes
 
 
-def settle(program: Any, trained: Collection[str]) -> None:
+def settle(program: torch.export.ExportedProgram, trained: Collection[str]) -> None:
     """Leave out the writes to weights that change nothing.
 
     A network may write once and remember it; a graph would write at every call.
@@ -35,7 +35,7 @@ def settle(program: Any, trained: Collection[str]) -> None:
     _settle(program.graph_module, {node: name for node, name in inputs.items() if name in trained})
 
 
-def _settle(module: Any, weights: Mapping[Any, str]) -> None:
+def _settle(module: torch.nn.Module, weights: Mapping[Any, str]) -> None:
     for node in list(module.graph.nodes):
         if node.target in _REGIONS:
             _settle_regions(module, node, weights)
@@ -49,7 +49,7 @@ def _settle(module: Any, weights: Mapping[Any, str]) -> None:
             module.graph.erase_node(node)
 
 
-def _settle_regions(module: Any, node: Any, weights: Mapping[Any, str]) -> None:
+def _settle_regions(module: torch.nn.Module, node: torch.fx.Node, weights: Mapping[Any, str]) -> None:
     """Settle the writes in a region such as torch.no_grad(), which is a separate graph.
 
     No gradient leads out of that graph, so users of a result that is a weight get the weight itself.
@@ -67,6 +67,6 @@ def _settle_regions(module: Any, node: Any, weights: Mapping[Any, str]) -> None:
                     user.replace_all_uses_with(given[result])
 
 
-def _is_idle(node: Any) -> bool:
+def _is_idle(node: torch.fx.Node) -> bool:
     number = _IDLE.get(node.target._opname)
     return number is not None and len(node.args) == 2 and not node.kwargs and bool(node.args[1] == number)

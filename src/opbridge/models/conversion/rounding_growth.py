@@ -14,9 +14,9 @@ _OFF = 2.0**-21
 
 
 def carried(
-    module: Any,
+    module: torch.nn.Module,
     start: dict[str, Any],
-    trained: Mapping[str, Any],
+    trained: Mapping[str, torch.nn.Parameter],
     gradients: Callable[[], Any],
     steps: int,
     rate: float,
@@ -34,7 +34,7 @@ def carried(
 
 
 def gradients_apart(
-    trained: Mapping[str, Any], wanted: Mapping[str, Any], gradients: Callable[[], Any]
+    trained: Mapping[str, torch.nn.Parameter], wanted: Mapping[str, Any], gradients: Callable[[], Any]
 ) -> dict[str, float]:
     """Return the largest distance of each gradient from `wanted`, for slightly changed weights."""
     before = {name: value.detach().clone() for name, value in trained.items()}
@@ -46,7 +46,7 @@ def gradients_apart(
     return {name: float((found[name] - each).abs().max()) for name, each in wanted.items() if each.numel()}
 
 
-def _begin_off(trained: Mapping[str, Any]) -> None:
+def _begin_off(trained: Mapping[str, torch.nn.Parameter]) -> None:
     kept = torch.Generator().manual_seed(0)
     with torch.no_grad():
         for value in trained.values():

@@ -19,5 +19,5 @@ def put_back(module: object, values: dict[str, Any]) -> None:
             value.copy_(values[name])
 
 
-def _held(module: Any) -> dict[str, Any]:
+def _held(module: torch.nn.Module) -> dict[str, Any]:
     return {**dict(module.named_parameters()), **dict(module.named_buffers())}

@@ -11,7 +11,7 @@ from torch.fx.experimental.proxy_tensor import make_fx
 _ENTER, _LEAVE = "_vmap_increment_nesting", "_vmap_decrement_nesting"
 
 
-def without_vmap(program: Any) -> None:
+def without_vmap(program: torch.export.ExportedProgram) -> None:
     """Replace the vmap regions in the graph of a torch.export program."""
     module = program.graph_module
     for region in list(_regions(module.graph)):
@@ -22,13 +22,13 @@ def without_vmap(program: Any) -> None:
     module.graph.eliminate_dead_code(lambda node: node.op != "get_attr")
 
 
-def _name(node: Any) -> str:
+def _name(node: torch.fx.Node) -> str:
     return getattr(node.target, "__name__", "")
 
 
-def _regions(graph: Any) -> Iterator[list[Any]]:
+def _regions(graph: torch.fx.Graph) -> Iterator[list[Any]]:
     """Yield the nodes of each outermost vmap, from its beginning to its end."""
-    region: list[Any] = []
+    region: list[torch.fx.Node] = []
     depth = 0
     for node in graph.nodes:
         depth += _name(node) == _ENTER
@@ -40,7 +40,7 @@ def _regions(graph: Any) -> Iterator[list[Any]]:
             region = []
 
 
-def _replace(module: Any, region: list[Any]) -> None:
+def _replace(module: torch.nn.Module, region: list[torch.fx.Node]) -> None:
     within = set(region)
     read = dict.fromkeys(each for node in region for each in node.all_input_nodes if each not in within)
     given = [node for node in read if node.op != "get_attr"]
@@ -62,7 +62,7 @@ def _replace(module: Any, region: list[Any]) -> None:
         module.graph.erase_node(node)
 
 
-def _alone(module: object, region: list[Any], given: list[Any], results: list[Any]) -> Any:
+def _alone(module: object, region: list[torch.fx.Node], given: list[Any], results: list[Any]) -> Any:
     """Return a region as a separate module."""
     graph = torch.fx.Graph()
     known = {node: graph.placeholder(node.name) for node in given}

@@ -15,14 +15,14 @@ _RESHAPED |= {"alias", "contiguous", "to", "type_as"}
 """The operators of the last line return the tensor itself when they return a view."""
 
 
-def written(node: Any) -> Any:
+def written(node: torch.fx.Node) -> Any:
     """Return the node whose tensor an operator writes to; None if it writes to none."""
     if not isinstance(node.target, OpOverload) or not node.target._schema.is_mutable or not node.args:
         return None
     return node.args[0] if isinstance(node.args[0], torch.fx.Node) else None
 
 
-def is_view(node: Any) -> bool:
+def is_view(node: torch.fx.Node) -> bool:
     """Return whether a write to the node's tensor also writes to the tensor of its first argument."""
     if not isinstance(getattr(node, "target", None), OpOverload) or node.target._schema.is_mutable:
         return False
@@ -39,21 +39,21 @@ def share_memory(one: Any, other: Any) -> bool:
     return bool(first == second)
 
 
-def is_one_of_parts(node: Any) -> bool:
+def is_one_of_parts(node: torch.fx.Node) -> bool:
     """Return whether a node is one of several views of a tensor, as `chunk` returns them."""
     if getattr(node, "target", None) is not operator.getitem or not isinstance(node.args[0].target, OpOverload):
         return False
     return any(return_.alias_info for return_ in node.args[0].target._schema.returns)
 
 
-def bases(node: Any) -> Iterator[Any]:
+def bases(node: torch.fx.Node) -> Iterator[Any]:
     """Yield the nodes that a node is a view of, the nearest first."""
     while is_view(node):
         node = node.args[0]
         yield node
 
 
-def merged(view: Any, bound: Mapping[str, object]) -> tuple[OpOverload, tuple[Any, ...]] | None:
+def merged(view: torch.fx.Node, bound: Mapping[str, object]) -> tuple[OpOverload, tuple[Any, ...]] | None:
     """Return the operator that puts a written part back, and its arguments after base and part; else None."""
     name = view.target._opname
     if name == "slice":
@@ -70,7 +70,7 @@ def merged(view: Any, bound: Mapping[str, object]) -> tuple[OpOverload, tuple[An
     return None
 
 
-def turned_back(view: Any, bound: Mapping[str, Any]) -> tuple[OpOverload, tuple[Any, ...]] | None:
+def turned_back(view: torch.fx.Node, bound: Mapping[str, Any]) -> tuple[OpOverload, tuple[Any, ...]] | None:
     """Return the operator that turns a view of all elements into its base, and its arguments after the view."""
     name, base = view.target._opname, view.args[0].meta["val"]
     if name in _RESHAPED:
@@ -85,7 +85,7 @@ def turned_back(view: Any, bound: Mapping[str, Any]) -> tuple[OpOverload, tuple[
     return None
 
 
-def order_in_memory(tensor: Any, bound: Mapping[str, Any]) -> list[int] | None:
+def order_in_memory(tensor: torch.Tensor, bound: Mapping[str, Any]) -> list[int] | None:
     """Return the axes of the `as_strided` input in memory order; None if it reads beyond that tensor."""
     order = sorted(range(tensor.ndim), key=lambda axis: -tensor.stride(axis))
     begin = bound.get("storage_offset")
@@ -108,7 +108,7 @@ def written_inputs(graphs: Callable[[str], Any], path: str) -> dict[int, Any]:
     return found
 
 
-def _targets(node: Any, graphs: Callable[[str], Any], path: str) -> list[Any]:
+def _targets(node: torch.fx.Node, graphs: Callable[[str], Any], path: str) -> list[Any]:
     """Return the nodes whose tensors a node writes to."""
     if node.op == "call_module":
         return [node.args[place] for place in written_inputs(graphs, f"{path}.{node.target}".lstrip("."))]

@@ -89,7 +89,7 @@ class Recorder:
             enter.remove()
             leave.remove()
 
-    def _enter_module(self, module: Any, _: object) -> None:
+    def _enter_module(self, module: torch.nn.Module, _: object) -> None:
         if _is_compiled(module):
             return
         if not self._modules:
@@ -226,7 +226,7 @@ def _is_transforming() -> bool:
     return torch._C._functorch.peek_interpreter_stack() is not None
 
 
-def _is_plain(tensor: Any) -> bool:
+def _is_plain(tensor: torch.Tensor) -> bool:
     """Return whether the values can be read: not those of a subclass, or a sparse, nested or meta tensor."""
     kind = type(tensor)
     return kind in (torch.Tensor, torch.nn.Parameter) and tensor.layout is torch.strided and not tensor.is_meta

@@ -31,7 +31,7 @@ class Hollow(TorchDispatchMode):  # type: ignore[misc]
         super().__init__()
         self.calls: list[Call] = []
 
-    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+    def __torch_dispatch__(self, func: Any, types: object, args: Any = (), kwargs: Any = None) -> Any:
         kwargs = kwargs or {}
         name = func._schema.name.partition("::")[2]
         if func.is_view or name in _COMPUTED or _is_small(args, kwargs):

@@ -35,7 +35,7 @@ class FormulaGradient:
         self.node: Any = type("".join(word[:1].upper() + word[1:] for word in words), (_Node,), {})
         self.results = sorted({place for one in self.derivatives for place in one.formula.results})
 
-    def __call__(self, keys: Any, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, keys: torch._C.DispatchKeySet, *args: Any, **kwargs: Any) -> Any:
         """Run a call, recording the gradient or the tangents that its arguments require."""
         leaves, form = _pytree.tree_flatten((args, kwargs))
         if any(tangent is not None for _, tangent in map(_dual, leaves)):
@@ -50,7 +50,7 @@ class FormulaGradient:
                 return self.node.apply(self, keys, form, *leaves)
         return self.below(keys, args, kwargs)
 
-    def _with_tangents(self, keys: Any, leaves: Sequence[Any], form: Any) -> Any:
+    def _with_tangents(self, keys: torch._C.DispatchKeySet, leaves: Sequence[Any], form: Any) -> Any:
         """Run a call in forward mode: a formula is linear in its gradient, and its derivative gives the tangent."""
         args, kwargs = _pytree.tree_unflatten([primal for primal, _ in map(_dual, leaves)], form)
         moving = self.arguments(*_pytree.tree_unflatten([tangent for _, tangent in map(_dual, leaves)], form))
@@ -75,7 +75,7 @@ class FormulaGradient:
         dual = [_made_dual(output, next(tangents)) if _is_inexact(output) else output for output in outputs]
         return dual[0] if isinstance(results, Tensor) else tuple(dual)
 
-    def below(self, keys: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+    def below(self, keys: torch._C.DispatchKeySet, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
         """Run the operator below the Autograd keys."""
         with torch._C._AutoDispatchBelowAutograd():
             return self.operator.redispatch(keys & torch._C._after_autograd_keyset, *args, **kwargs)
@@ -115,7 +115,13 @@ class _Node(_SingleLevelFunction):  # type: ignore[misc]
     """The autograd node of one call; under a torch.func transform, it is on one level, as a C++ node would be."""
 
     @staticmethod
-    def forward(ctx: Any, gradient: FormulaGradient, keys: Any, form: Any, *leaves: Any) -> Any:
+    def forward(
+        ctx: torch.autograd.function.FunctionCtx,
+        gradient: FormulaGradient,
+        keys: torch._C.DispatchKeySet,
+        form: Any,
+        *leaves: Any,
+    ) -> Any:
         args, kwargs = _pytree.tree_unflatten(list(leaves), form)
         # Both modes are off here, and would be off for the outer levels of a transform too.
         with torch.enable_grad(), forward_ad._set_fwd_grad_enabled(True):
@@ -134,7 +140,7 @@ class _Node(_SingleLevelFunction):  # type: ignore[misc]
         return results
 
     @staticmethod
-    def backward(ctx: Any, *grads: Any) -> Any:
+    def backward(ctx: torch.autograd.function.FunctionCtx, *grads: Any) -> Any:
         gradient: FormulaGradient = ctx.gradient
         saved = [rest if value is None else value for value, rest in zip(ctx.saved_tensors, ctx.rest, strict=True)]
         arguments, outputs = _pytree.tree_unflatten(saved, ctx.saved_form)

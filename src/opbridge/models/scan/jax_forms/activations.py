@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import jax
 import jax.numpy as jnp
+from jax.typing import ArrayLike, DTypeLike
 
 from opbridge.models.scan.jax_forms.type_promotion import Array
 
@@ -19,7 +18,7 @@ def relu6(self: Array) -> Array:
     return hardtanh(self, 0, 6)
 
 
-def hardtanh(self: Array, min_val: Any = -1, max_val: Any = 1) -> Array:
+def hardtanh(self: Array, min_val: ArrayLike = -1, max_val: ArrayLike = 1) -> Array:
     """Clamp to two bounds; the gradient is zero at a bound."""
     inner = jnp.where(self >= max_val, jnp.asarray(max_val, self.dtype), self)
     return jnp.where(self <= min_val, jnp.asarray(min_val, self.dtype), inner)
@@ -49,7 +48,7 @@ def prelu(self: Array, weight: Array) -> Array:
     return jnp.where(self > 0, self, self * weight.reshape(sizes))
 
 
-def elu(self: Array, alpha: Any = 1, scale: Any = 1, input_scale: Any = 1) -> Array:
+def elu(self: Array, alpha: ArrayLike = 1, scale: ArrayLike = 1, input_scale: ArrayLike = 1) -> Array:
     """Compute the exponential linear unit with its three factors."""
     below = jnp.expm1(jnp.minimum(self, 0) * input_scale) * alpha
     return jnp.where(self > 0, self, below) * scale
@@ -60,7 +59,7 @@ def selu(self: Array) -> Array:
     return elu(self, *_SELU)
 
 
-def celu(self: Array, alpha: Any = 1) -> Array:
+def celu(self: Array, alpha: ArrayLike = 1) -> Array:
     """Compute the exponential linear unit with a continuous derivative."""
     return elu(self, alpha, 1, 1 / alpha)
 
@@ -70,7 +69,7 @@ def gelu(self: Array, approximate: str = "none") -> Array:
     return jax.nn.gelu(self, approximate=approximate == "tanh")
 
 
-def softplus(self: Array, beta: Any = 1, threshold: Any = 20) -> Array:
+def softplus(self: Array, beta: ArrayLike = 1, threshold: ArrayLike = 20) -> Array:
     """Compute log(1 + exp(beta x)) / beta, and x itself above the threshold."""
     scaled = self * beta
     return jnp.where(scaled > threshold, self, jnp.log1p(jnp.exp(jnp.minimum(scaled, threshold))) / beta)
@@ -82,12 +81,12 @@ def glu(self: Array, dim: int = -1) -> Array:
     return first * jax.nn.sigmoid(second)
 
 
-def softmax(self: Array, dim: int, dtype: Any = None) -> Array:
+def softmax(self: Array, dim: int, dtype: DTypeLike | None = None) -> Array:
     """Compute the softmax, cast to `dtype` first."""
     return jax.nn.softmax(self if dtype is None else self.astype(dtype), dim)
 
 
-def log_softmax(self: Array, dim: int, dtype: Any = None) -> Array:
+def log_softmax(self: Array, dim: int, dtype: DTypeLike | None = None) -> Array:
     """Compute the logarithm of the softmax, cast to `dtype` first."""
     return jax.nn.log_softmax(self if dtype is None else self.astype(dtype), dim)
 

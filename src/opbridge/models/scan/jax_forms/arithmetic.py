@@ -7,6 +7,7 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+from jax.typing import ArrayLike
 
 from opbridge.models.scan.jax_forms.type_promotion import Array, alike, floating, promoted
 
@@ -44,7 +45,7 @@ def round(self: Array, decimals: int = 0) -> Array:
     return jnp.round(self, decimals)
 
 
-def add(self: Any, other: Any, alpha: Any = 1) -> Array:
+def add(self: ArrayLike, other: ArrayLike, alpha: ArrayLike = 1) -> Array:
     """Add `alpha` times `other`; booleans are joined by `or`."""
     first, second = alike(self, other)
     if alpha != 1:
@@ -52,18 +53,18 @@ def add(self: Any, other: Any, alpha: Any = 1) -> Array:
     return first | second if first.dtype == bool else first + second
 
 
-def sub(self: Any, other: Any, alpha: Any = 1) -> Array:
+def sub(self: ArrayLike, other: ArrayLike, alpha: ArrayLike = 1) -> Array:
     """Subtract `alpha` times `other`."""
     first, second = alike(self, other)
     return first - (second if alpha == 1 else second * jnp.asarray(alpha, second.dtype))
 
 
-def rsub(self: Any, other: Any, alpha: Any = 1) -> Array:
+def rsub(self: ArrayLike, other: ArrayLike, alpha: ArrayLike = 1) -> Array:
     """Subtract `alpha` times `self` from `other`."""
     return sub(other, self, alpha)
 
 
-def mul(self: Any, other: Any) -> Array:
+def mul(self: ArrayLike, other: ArrayLike) -> Array:
     """Multiply in the promoted type."""
     first, second = alike(self, other)
     return first * second
@@ -72,7 +73,7 @@ def mul(self: Any, other: Any) -> Array:
 multiply = mul
 
 
-def div(self: Any, other: Any, rounding_mode: str | None = None) -> Array:
+def div(self: ArrayLike, other: ArrayLike, rounding_mode: str | None = None) -> Array:
     """Divide, and round as `rounding_mode` requires: not at all, "floor" or "trunc"."""
     if rounding_mode == "floor":
         return floor_divide(self, other)
@@ -87,22 +88,22 @@ def div(self: Any, other: Any, rounding_mode: str | None = None) -> Array:
 true_divide = divide = div
 
 
-def floor_divide(self: Any, other: Any) -> Array:
+def floor_divide(self: ArrayLike, other: ArrayLike) -> Array:
     """Divide and round down."""
     return jnp.floor_divide(*alike(self, other))
 
 
-def remainder(self: Any, other: Any) -> Array:
+def remainder(self: ArrayLike, other: ArrayLike) -> Array:
     """Return the remainder with the sign of the divisor."""
     return jnp.remainder(*alike(self, other))
 
 
-def fmod(self: Any, other: Any) -> Array:
+def fmod(self: ArrayLike, other: ArrayLike) -> Array:
     """Return the remainder with the sign of the dividend."""
     return jnp.fmod(*alike(self, other))
 
 
-def pow(self: Any, exponent: Any) -> Array:
+def pow(self: ArrayLike, exponent: ArrayLike) -> Array:
     """Raise to a power; a float that is a whole number becomes an integer."""
     dtype = promoted(self, exponent)
     if isinstance(exponent, float) and exponent.is_integer():
@@ -128,7 +129,7 @@ def atan2(self: Array, other: Array) -> Array:
 
 
 def _of_two(function: Callable[[Array, Array], Array]) -> Callable[[Any, Any], Array]:
-    def form(self: Any, other: Any) -> Array:
+    def form(self: ArrayLike, other: ArrayLike) -> Array:
         return function(*alike(self, other))
 
     return form
@@ -141,7 +142,7 @@ bitwise_and, bitwise_or, bitwise_xor = (_of_two(each) for each in (jnp.bitwise_a
 __and__, __or__, __xor__ = bitwise_and, bitwise_or, bitwise_xor
 
 
-def clamp(self: Array, min: Any = None, max: Any = None) -> Array:
+def clamp(self: Array, min: ArrayLike | None = None, max: ArrayLike | None = None) -> Array:
     """Clamp to optional bounds; at a bound the gradient stays whole, while jnp.clip halves it."""
     bounds = [each for each in (min, max) if each is not None]
     low, high, value = min, max, jnp.asarray(self, promoted(self, *bounds))
@@ -152,41 +153,43 @@ def clamp(self: Array, min: Any = None, max: Any = None) -> Array:
     return value
 
 
-def clamp_min(self: Array, min: Any) -> Array:
+def clamp_min(self: Array, min: ArrayLike) -> Array:
     """Clamp from below."""
     return clamp(self, min)
 
 
-def clamp_max(self: Array, max: Any) -> Array:
+def clamp_max(self: Array, max: ArrayLike) -> Array:
     """Clamp from above."""
     return clamp(self, None, max)
 
 
-def lerp(self: Array, end: Array, weight: Any) -> Array:
+def lerp(self: Array, end: Array, weight: ArrayLike) -> Array:
     """Interpolate from `self` to `end`."""
     return self + weight * (end - self)
 
 
-def addcmul(self: Array, tensor1: Array, tensor2: Array, value: Any = 1) -> Array:
+def addcmul(self: Array, tensor1: Array, tensor2: Array, value: ArrayLike = 1) -> Array:
     """Add `value` times a product."""
     return add(self, mul(tensor1, tensor2), value)
 
 
-def addcdiv(self: Array, tensor1: Array, tensor2: Array, value: Any = 1) -> Array:
+def addcdiv(self: Array, tensor1: Array, tensor2: Array, value: ArrayLike = 1) -> Array:
     """Add `value` times a quotient."""
     return add(self, div(tensor1, tensor2), value)
 
 
-def where(condition: Array, self: Any, other: Any) -> Array:
+def where(condition: Array, self: ArrayLike, other: ArrayLike) -> Array:
     """Choose elements by a condition, in the promoted type."""
     return jnp.where(condition, *alike(self, other))
 
 
-def masked_fill(self: Array, mask: Array, value: Any) -> Array:
+def masked_fill(self: Array, mask: Array, value: ArrayLike) -> Array:
     """Replace the masked elements with a value."""
     return jnp.where(mask, jnp.asarray(value, self.dtype), self)
 
 
-def nan_to_num(self: Array, nan: Any = None, posinf: Any = None, neginf: Any = None) -> Array:
+def nan_to_num(
+    self: Array, nan: ArrayLike | None = None, posinf: ArrayLike | None = None, neginf: ArrayLike | None = None
+) -> Array:
     """Replace NaN and infinities with numbers."""
     return jnp.nan_to_num(self, nan=nan or 0.0, posinf=posinf, neginf=neginf)

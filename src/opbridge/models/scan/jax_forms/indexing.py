@@ -8,6 +8,7 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+from jax.typing import ArrayLike
 
 from opbridge.models.scan.jax_forms.type_promotion import Array
 
@@ -78,7 +79,9 @@ def gather(self: Array, dim: int, index: Array, sparse_grad: bool = False) -> Ar
     return self[_along(self, dim, index)] if self.ndim else jnp.broadcast_to(self, index.shape)
 
 
-def scatter(self: Array, dim: int, index: Array, src: Any = None, *, value: Any = None) -> Array:
+def scatter(
+    self: Array, dim: int, index: Array, src: ArrayLike | None = None, *, value: ArrayLike | None = None
+) -> Array:
     """Set the elements at an index along a dimension, to a tensor or to one number."""
     return self.at[_along(self, dim, index)].set(_fitting(value if src is None else src, index))
 
@@ -88,7 +91,7 @@ def scatter_add(self: Array, dim: int, index: Array, src: Array) -> Array:
     return self.at[_along(self, dim, index)].add(_fitting(src, index))
 
 
-def index_add(self: Array, dim: int, index: Array, source: Array, alpha: Any = 1) -> Array:
+def index_add(self: Array, dim: int, index: Array, source: Array, alpha: ArrayLike = 1) -> Array:
     """Add rows along `dim`, moved to the front.
 
     After another dimension, XLA's compiled gradient of the source is wrong (jaxlib 0.6).
@@ -97,7 +100,7 @@ def index_add(self: Array, dim: int, index: Array, source: Array, alpha: Any = 1
     return jnp.moveaxis(rows.at[index].add(more * jnp.asarray(alpha, source.dtype)), 0, dim)
 
 
-def _fitting(source: Any, index: Array) -> Any:
+def _fitting(source: ArrayLike, index: Array) -> ArrayLike:
     """Return the part of the source that the index covers."""
     return source[tuple(builtins.slice(size) for size in index.shape)] if hasattr(source, "shape") else source
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.typing import ArrayLike
 
 from opbridge.models.scan.jax_forms.type_promotion import Array
 
@@ -23,12 +24,12 @@ def _with_bias(value: Array, bias: Array | None) -> Array:
     return value if bias is None else value + bias
 
 
-def addmm(self: Array, mat1: Array, mat2: Array, beta: Any = 1, alpha: Any = 1) -> Array:
+def addmm(self: Array, mat1: Array, mat2: Array, beta: ArrayLike = 1, alpha: ArrayLike = 1) -> Array:
     """Return beta times `self` plus alpha times the matrix product."""
     return beta * self + alpha * (mat1 @ mat2)
 
 
-def baddbmm(self: Array, batch1: Array, batch2: Array, beta: Any = 1, alpha: Any = 1) -> Array:
+def baddbmm(self: Array, batch1: Array, batch2: Array, beta: ArrayLike = 1, alpha: ArrayLike = 1) -> Array:
     """Return beta times `self` plus alpha times the batched matrix product."""
     return addmm(self, batch1, batch2, beta, alpha)
 
@@ -38,9 +39,13 @@ def outer(self: Array, vec2: Array) -> Array:
     return jnp.outer(self, vec2)
 
 
-def einsum(equation: str, tensors: Sequence[Array], path: Any = None) -> Array:
+def einsum(equation: str, tensors: Sequence[Array], path: Sequence[int] | None = None) -> Array:
     """Sum products by the Einstein convention; `path` is ignored."""
     return jnp.einsum(equation, *tensors)
+
+
+Sizes: TypeAlias = int | Sequence[int]
+"""One number for all dimensions, or one for each."""
 
 
 def conv1d(input: Array, weight: Array, bias: Array | None = None, **options: Any) -> Array:
@@ -52,7 +57,13 @@ conv2d = conv3d = conv1d
 
 
 def _convolution(
-    image: Array, weight: Array, bias: Any, stride: Any = 1, padding: Any = 0, dilation: Any = 1, groups: int = 1
+    image: Array,
+    weight: Array,
+    bias: Array | None,
+    stride: Sizes = 1,
+    padding: Sizes = 0,
+    dilation: Sizes = 1,
+    groups: int = 1,
 ) -> Array:
     count = weight.ndim - 2
     sides = padding.upper() if isinstance(padding, str) else [(side, side) for side in each(padding, count)]
@@ -75,7 +86,7 @@ def _convolved(image: Array, weight: Array, bias: Array | None, **options: Any) 
     return found if batch is image else found[0]
 
 
-def each(value: Any, count: int) -> tuple[int, ...]:
+def each(value: Sizes, count: int) -> tuple[int, ...]:
     """Return a number for each dimension, from one for all or one for each."""
     values = tuple(value) if isinstance(value, (tuple, list)) else (value,)
     return values * count if len(values) == 1 else values
@@ -85,11 +96,11 @@ def conv_transpose1d(
     input: Array,
     weight: Array,
     bias: Array | None = None,
-    stride: Any = 1,
-    padding: Any = 0,
-    output_padding: Any = 0,
+    stride: Sizes = 1,
+    padding: Sizes = 0,
+    output_padding: Sizes = 0,
     groups: int = 1,
-    dilation: Any = 1,
+    dilation: Sizes = 1,
 ) -> Array:
     """Compute the gradient of a convolution: convolve an image with gaps by flipped weights."""
     count = weight.ndim - 2

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import jax
 import jax.numpy as jnp
+from jax.typing import ArrayLike
 
 from opbridge.models.scan.jax_forms.arithmetic import abs as absolute
 from opbridge.models.scan.jax_forms.type_promotion import Array
@@ -32,7 +31,11 @@ def smooth_l1_loss(self: Array, target: Array, reduction: str = "mean", beta: fl
 
 
 def binary_cross_entropy_with_logits(
-    self: Array, target: Array, weight: Any = None, pos_weight: Any = None, reduction: str = "mean"
+    self: Array,
+    target: Array,
+    weight: ArrayLike | None = None,
+    pos_weight: ArrayLike | None = None,
+    reduction: str = "mean",
 ) -> Array:
     """Compute the binary cross entropy of logits, which does not overflow."""
     ones = 1 if pos_weight is None else pos_weight
@@ -41,7 +44,7 @@ def binary_cross_entropy_with_logits(
 
 
 def nll_loss(
-    self: Array, target: Array, weight: Any = None, reduction: str = "mean", ignore_index: int = -100
+    self: Array, target: Array, weight: ArrayLike | None = None, reduction: str = "mean", ignore_index: int = -100
 ) -> Array:
     """Compute the negative log likelihood; targets equal to `ignore_index` do not count."""
     axis = 1 if self.ndim > 1 else 0
@@ -59,7 +62,7 @@ nll_loss_nd = nll_loss
 def cross_entropy_loss(
     self: Array,
     target: Array,
-    weight: Any = None,
+    weight: ArrayLike | None = None,
     reduction: str = "mean",
     ignore_index: int = -100,
     label_smoothing: float = 0.0,

@@ -9,35 +9,50 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from opbridge.models.scan.jax_forms.layers import each
+from opbridge.models.scan.jax_forms.layers import Sizes, each
 from opbridge.models.scan.jax_forms.type_promotion import Array
 
 _Matrix = Any
 
 
 def max_pool1d(
-    self: Array, kernel_size: Any, stride: Any = (), padding: Any = 0, dilation: Any = 1, ceil_mode: bool = False
+    self: Array,
+    kernel_size: Sizes,
+    stride: Sizes = (),
+    padding: Sizes = 0,
+    dilation: Sizes = 1,
+    ceil_mode: bool = False,
 ) -> Array:
     """Return the maximum of each window; `stride` is the window size by default."""
     return _max_pool(self, 1, kernel_size, stride, padding, dilation, ceil_mode)
 
 
 def max_pool2d(
-    self: Array, kernel_size: Any, stride: Any = (), padding: Any = 0, dilation: Any = 1, ceil_mode: bool = False
+    self: Array,
+    kernel_size: Sizes,
+    stride: Sizes = (),
+    padding: Sizes = 0,
+    dilation: Sizes = 1,
+    ceil_mode: bool = False,
 ) -> Array:
     """Return the maximum of each window; `stride` is the window size by default."""
     return _max_pool(self, 2, kernel_size, stride, padding, dilation, ceil_mode)
 
 
 def max_pool3d(
-    self: Array, kernel_size: Any, stride: Any = (), padding: Any = 0, dilation: Any = 1, ceil_mode: bool = False
+    self: Array,
+    kernel_size: Sizes,
+    stride: Sizes = (),
+    padding: Sizes = 0,
+    dilation: Sizes = 1,
+    ceil_mode: bool = False,
 ) -> Array:
     """Return the maximum of each window; `stride` is the window size by default."""
     return _max_pool(self, 3, kernel_size, stride, padding, dilation, ceil_mode)
 
 
 def _max_pool(
-    image: Array, count: int, window: Any, stride: Any, padding: Any, dilation: Any, ceil_mode: bool
+    image: Array, count: int, window: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, ceil_mode: bool
 ) -> Array:
     holes = each(dilation, count)
     window = each(window, count)
@@ -46,17 +61,17 @@ def _max_pool(
     return _windows(image, -jnp.inf, jax.lax.max, window, steps, sides, holes)
 
 
-def avg_pool1d(self: Array, kernel_size: Any, stride: Any = (), padding: Any = 0, **options: Any) -> Array:
+def avg_pool1d(self: Array, kernel_size: Sizes, stride: Sizes = (), padding: Sizes = 0, **options: Any) -> Array:
     """Return the mean of each window; `stride` is the window size by default."""
     return _avg_pool(self, 1, kernel_size, stride, padding, **options)
 
 
-def avg_pool2d(self: Array, kernel_size: Any, stride: Any = (), padding: Any = 0, **options: Any) -> Array:
+def avg_pool2d(self: Array, kernel_size: Sizes, stride: Sizes = (), padding: Sizes = 0, **options: Any) -> Array:
     """Return the mean of each window; `stride` is the window size by default."""
     return _avg_pool(self, 2, kernel_size, stride, padding, **options)
 
 
-def avg_pool3d(self: Array, kernel_size: Any, stride: Any = (), padding: Any = 0, **options: Any) -> Array:
+def avg_pool3d(self: Array, kernel_size: Sizes, stride: Sizes = (), padding: Sizes = 0, **options: Any) -> Array:
     """Return the mean of each window; `stride` is the window size by default."""
     return _avg_pool(self, 3, kernel_size, stride, padding, **options)
 
@@ -64,9 +79,9 @@ def avg_pool3d(self: Array, kernel_size: Any, stride: Any = (), padding: Any = 0
 def _avg_pool(
     image: Array,
     count: int,
-    window: Any,
-    stride: Any,
-    padding: Any,
+    window: Sizes,
+    stride: Sizes,
+    padding: Sizes,
     ceil_mode: bool = False,
     count_include_pad: bool = True,
     divisor_override: int | None = None,
@@ -106,7 +121,7 @@ def _sides(
     return sides
 
 
-def _windows(image: Array, first: float, join: Any, window: Any, steps: Any, sides: Any, holes: Any) -> Array:
+def _windows(image: Array, first: float, join: Any, window: Sizes, steps: Sizes, sides: Sizes, holes: Sizes) -> Array:
     before = image.ndim - len(window)
     return jax.lax.reduce_window(
         image,
@@ -142,7 +157,9 @@ def _by(image: Array, rows: _Matrix, axis: int) -> Array:
     return jnp.moveaxis(jnp.tensordot(image, jnp.asarray(rows, image.dtype), (axis, 1)), -1, axis)
 
 
-def upsample_nearest2d(input: Array, output_size: Any = None, scale_factors: Any = None) -> Array:
+def upsample_nearest2d(
+    input: Array, output_size: Sequence[int] | None = None, scale_factors: Sequence[float] | None = None
+) -> Array:
     """Resize by the nearest source element, at positions computed in float32."""
     for axis, size, scale in _new_sizes(input, output_size, scale_factors):
         places = np.minimum((np.arange(size, dtype=np.float32) * np.float32(scale)).astype(int), input.shape[axis] - 1)
@@ -154,7 +171,10 @@ upsample_nearest1d = upsample_nearest3d = upsample_nearest2d
 
 
 def upsample_bilinear2d(
-    input: Array, output_size: Any = None, align_corners: bool = False, scale_factors: Any = None
+    input: Array,
+    output_size: Sequence[int] | None = None,
+    align_corners: bool = False,
+    scale_factors: Sequence[float] | None = None,
 ) -> Array:
     """Resize by linear interpolation, one dimension after another."""
     for axis, size, scale in _new_sizes(input, output_size, scale_factors):
@@ -165,7 +185,9 @@ def upsample_bilinear2d(
 upsample_linear1d = upsample_trilinear3d = upsample_bilinear2d
 
 
-def _new_sizes(image: Array, sizes: Any, factors: Any) -> list[tuple[int, int, float]]:
+def _new_sizes(
+    image: Array, sizes: Sequence[int] | None, factors: Sequence[float] | None
+) -> list[tuple[int, int, float]]:
     """Return each dimension with its new size, and the distance of neighboring new places in the old image."""
     if sizes is None:
         sizes = [int(size * factor) for size, factor in zip(image.shape[2:], factors, strict=True)]

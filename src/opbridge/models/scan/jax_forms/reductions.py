@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 import jax
 import jax.numpy as jnp
+from jax.typing import ArrayLike, DTypeLike
 
 from opbridge.models.scan.jax_forms.type_promotion import Array, alike, canonical, floating, summed
 
-Dims = Any
+Dims: TypeAlias = int | Sequence[int] | None
 """One dimension or several; None or an empty sequence for all."""
 
 
@@ -20,17 +21,17 @@ def _axes(dim: Dims) -> Any:
     return dim
 
 
-def sum(self: Array, dim: Dims = None, keepdim: bool = False, dtype: Any = None) -> Array:
+def sum(self: Array, dim: Dims = None, keepdim: bool = False, dtype: DTypeLike | None = None) -> Array:
     """Sum elements; whole numbers become int64."""
     return jnp.sum(summed(self, dtype), _axes(dim), keepdims=keepdim)
 
 
-def mean(self: Array, dim: Dims = None, keepdim: bool = False, dtype: Any = None) -> Array:
+def mean(self: Array, dim: Dims = None, keepdim: bool = False, dtype: DTypeLike | None = None) -> Array:
     """Average elements, cast to `dtype` first."""
     return jnp.mean(self if dtype is None else self.astype(dtype), _axes(dim), keepdims=keepdim)
 
 
-def prod(self: Array, dim: Dims = None, keepdim: bool = False, dtype: Any = None) -> Array:
+def prod(self: Array, dim: Dims = None, keepdim: bool = False, dtype: DTypeLike | None = None) -> Array:
     """Multiply elements; whole numbers become int64."""
     return jnp.prod(summed(self, dtype), _axes(dim), keepdims=keepdim)
 
@@ -45,14 +46,14 @@ def amin(self: Array, dim: Dims = (), keepdim: bool = False) -> Array:
     return jnp.min(self, _axes(dim), keepdims=keepdim)
 
 
-def max(self: Array, dim: Any = None, keepdim: bool = False, other: Any = None) -> Any:
+def max(self: Array, dim: Any = None, keepdim: bool = False, other: ArrayLike | None = None) -> Any:
     """Return the largest element, or with `dim` also its place; then only that place has the gradient."""
     if other is not None:
         return jnp.maximum(*alike(self, other))
     return jnp.max(self) if dim is None else _with_places(self, argmax(self, dim, True), dim, keepdim)
 
 
-def min(self: Array, dim: Any = None, keepdim: bool = False, other: Any = None) -> Any:
+def min(self: Array, dim: Any = None, keepdim: bool = False, other: ArrayLike | None = None) -> Any:
     """Return the smallest element, or with `dim` also its place; then only that place has the gradient."""
     if other is not None:
         return jnp.minimum(*alike(self, other))
@@ -84,19 +85,23 @@ def all(self: Array, dim: Dims = None, keepdim: bool = False) -> Array:
     return jnp.all(self, _axes(dim), keepdims=keepdim)
 
 
-def var(self: Array, dim: Dims = None, unbiased: bool = True, keepdim: bool = False, correction: Any = None) -> Array:
+def var(
+    self: Array, dim: Dims = None, unbiased: bool = True, keepdim: bool = False, correction: float | None = None
+) -> Array:
     """Return the variance; `correction`, if present, replaces `unbiased`."""
     less = int(unbiased) if correction is None else correction
     return jnp.var(self, _axes(dim), ddof=less, keepdims=keepdim)
 
 
-def std(self: Array, dim: Dims = None, unbiased: bool = True, keepdim: bool = False, correction: Any = None) -> Array:
+def std(
+    self: Array, dim: Dims = None, unbiased: bool = True, keepdim: bool = False, correction: float | None = None
+) -> Array:
     """Return the standard deviation, as the root of `var`."""
     return jnp.sqrt(var(self, dim, unbiased, keepdim, correction))
 
 
 def var_mean(
-    self: Array, dim: Dims = None, unbiased: bool = True, keepdim: bool = False, correction: Any = None
+    self: Array, dim: Dims = None, unbiased: bool = True, keepdim: bool = False, correction: float | None = None
 ) -> tuple[Array, Array]:
     """Return the variance and the mean."""
     return var(self, dim, unbiased, keepdim, correction), mean(self, dim, keepdim)
@@ -107,7 +112,9 @@ def logsumexp(self: Array, dim: Dims, keepdim: bool = False) -> Array:
     return jax.nn.logsumexp(floating(self), _axes(dim), keepdims=keepdim)
 
 
-def linalg_vector_norm(self: Array, ord: Any = 2, dim: Dims = None, keepdim: bool = False, dtype: Any = None) -> Array:
+def linalg_vector_norm(
+    self: Array, ord: float = 2, dim: Dims = None, keepdim: bool = False, dtype: DTypeLike | None = None
+) -> Array:
     """Compute a vector norm; the derivative of the norm of order 2 is 0 at 0."""
     value, axes = self if dtype is None else self.astype(dtype), _axes(dim)
     if ord == 2:
@@ -121,7 +128,7 @@ def linalg_vector_norm(self: Array, ord: Any = 2, dim: Dims = None, keepdim: boo
     return jnp.sum(jnp.abs(value) ** ord, axes, keepdims=keepdim) ** (1 / ord)
 
 
-def norm(self: Array, p: Any = 2, dim: Dims = None, keepdim: bool = False, dtype: Any = None) -> Array:
+def norm(self: Array, p: float = 2, dim: Dims = None, keepdim: bool = False, dtype: DTypeLike | None = None) -> Array:
     """Compute a vector norm, of order 2 if `p` is None."""
     return linalg_vector_norm(self, 2 if p is None else p, dim, keepdim, dtype)
 
@@ -132,12 +139,12 @@ def _root(squares: Array) -> Array:
     return jnp.where(is_zero, jnp.zeros_like(squares), jnp.sqrt(jnp.where(is_zero, jnp.ones_like(squares), squares)))
 
 
-def cumsum(self: Array, dim: int, dtype: Any = None) -> Array:
+def cumsum(self: Array, dim: int, dtype: DTypeLike | None = None) -> Array:
     """Return cumulative sums; whole numbers become int64."""
     return jnp.cumsum(summed(self, dtype), dim)
 
 
-def cumprod(self: Array, dim: int, dtype: Any = None) -> Array:
+def cumprod(self: Array, dim: int, dtype: DTypeLike | None = None) -> Array:
     """Return cumulative products; whole numbers become int64."""
     return jnp.cumprod(summed(self, dtype), dim)
 

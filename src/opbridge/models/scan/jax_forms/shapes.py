@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import jax.numpy as jnp
+from jax.typing import ArrayLike, DTypeLike
 
 from opbridge.models.scan.jax_forms.type_promotion import Array, canonical
 
@@ -14,14 +15,14 @@ clone, t = jnp.array, jnp.transpose
 _MODES = {"constant": "constant", "reflect": "reflect", "replicate": "edge", "circular": "wrap"}
 
 
-def to(self: Array, dtype: Any = None, copy: bool = False, other: Any = None) -> Array:
+def to(self: Array, dtype: DTypeLike | None = None, copy: bool = False, other: ArrayLike | None = None) -> Array:
     """Cast to `dtype`, or to the type of `other`."""
     if other is not None:
         dtype = other.dtype
     return self if dtype is None else self.astype(canonical(dtype))
 
 
-def _to_copy(self: Array, dtype: Any = None) -> Array:
+def _to_copy(self: Array, dtype: DTypeLike | None = None) -> Array:
     return to(self, dtype)
 
 
@@ -108,7 +109,7 @@ def permute(self: Array, dims: Sequence[int]) -> Array:
     return jnp.transpose(self, dims)
 
 
-def movedim(self: Array, source: Any, destination: Any) -> Array:
+def movedim(self: Array, source: int | Sequence[int], destination: int | Sequence[int]) -> Array:
     """Move dimensions to other positions."""
     return jnp.moveaxis(self, source, destination)
 
@@ -155,7 +156,7 @@ def repeat(self: Array, repeats: Sequence[int]) -> Array:
     return jnp.tile(self, repeats)
 
 
-def repeat_interleave(self: Array, repeats: int, dim: int | None = None, output_size: Any = None) -> Array:
+def repeat_interleave(self: Array, repeats: int, dim: int | None = None, output_size: int | None = None) -> Array:
     """Repeat each element a fixed number of times."""
     return jnp.repeat(self, repeats, dim)
 
@@ -190,17 +191,17 @@ def diagonal(self: Array, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Arra
     return jnp.diagonal(self, offset, dim1, dim2)
 
 
-def constant_pad_nd(self: Array, pad: Sequence[int], value: Any = 0) -> Array:
+def constant_pad_nd(self: Array, pad: Sequence[int], value: ArrayLike = 0) -> Array:
     """Pad with a constant."""
     return _pad(self, pad, "constant", value)
 
 
-def pad(self: Array, pad: Sequence[int], mode: str = "constant", value: Any = None) -> Array:
+def pad(self: Array, pad: Sequence[int], mode: str = "constant", value: ArrayLike | None = None) -> Array:
     """Pad by "constant", "reflect", "replicate" or "circular"."""
     return _pad(self, pad, mode, value or 0)
 
 
-def _pad(tensor: Array, sides: Sequence[int], mode: str, value: Any) -> Array:
+def _pad(tensor: Array, sides: Sequence[int], mode: str, value: ArrayLike) -> Array:
     """Pad a tensor; `sides` begin with the last dimension, and negative ones cut elements off."""
     widths = [(0, 0)] * tensor.ndim
     for place in range(len(sides) // 2):

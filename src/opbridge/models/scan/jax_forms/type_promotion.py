@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from functools import reduce
-from typing import Any
+from typing import Any, TypeAlias
 
 import jax
 import jax.numpy as jnp
+from jax.typing import DTypeLike
 
-Array = Any
+Array: TypeAlias = jax.Array
 Number = (bool, int, float, complex)
 _OF_NUMBERS = {bool: "bool", int: "int64", float: "float32", complex: "complex64"}
 _KINDS = (jnp.bool_, jnp.integer, jnp.floating, jnp.complexfloating)
 
 
-def canonical(dtype: Any) -> Any:
+def canonical(dtype: DTypeLike) -> Any:
     """Return the JAX type for a PyTorch type: 64 bits become 32 without jax_enable_x64."""
     return jax.dtypes.canonicalize_dtype(dtype)
 
@@ -41,7 +42,7 @@ def _joined(higher: Any, lower: Any) -> Any:
     return jnp.promote_types(higher, lower) if _kind(lower) > _kind(higher) else higher
 
 
-def _kind(dtype: Any) -> int:
+def _kind(dtype: DTypeLike) -> int:
     return next(place for place, kind in enumerate(_KINDS) if jnp.issubdtype(dtype, kind))
 
 
@@ -56,7 +57,7 @@ def floating(value: Array) -> Array:
     return value if jnp.issubdtype(value.dtype, jnp.inexact) else value.astype("float32")
 
 
-def summed(value: Array, dtype: Any) -> Array:
+def summed(value: Array, dtype: DTypeLike) -> Array:
     """Return the values that a sum adds, cast to `dtype`; without it, whole numbers become int64."""
     if dtype is not None:
         return value.astype(canonical(dtype))

@@ -18,7 +18,7 @@ class _Recorder(TorchDispatchMode):  # type: ignore[misc]
         super().__init__()
         self.steps: list[tuple[Any, tuple[Any, ...], dict[str, Any], Any]] = []
 
-    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+    def __torch_dispatch__(self, func: Any, types: object, args: Any = (), kwargs: Any = None) -> Any:
         made = func(*args, **(kwargs or {}))
         self.steps.append((func, args, kwargs or {}, made))
         return made
