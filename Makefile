@@ -162,7 +162,7 @@ ray:
 	$(RAY)/bin/python -m pip install --quiet --disable-pip-version-check --upgrade "pip>=25.1"
 	$(RAY)/bin/python -m pip install --quiet --group ray
 	$(RAY)/bin/python -m pip install --quiet --config-settings build-dir=$(RAY)/cmake --editable .
-	$(RAY)/bin/python -m pytest tests/analysis/judge/cluster
+	$(RAY)/bin/python -m pytest tests/analysis/judge/many/cluster
 
 clean:
 	rm -rf $(VENV) build dist site .pytest_cache .mypy_cache .ruff_cache .hypothesis

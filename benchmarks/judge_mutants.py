@@ -17,9 +17,9 @@ from pathlib import Path
 from kernel_mutants import Mutant, mutants
 
 from opbridge.analysis.judge import Judgement, Verdict
-from opbridge.analysis.judge.batch import Judged, answers_in, judge_all
-from opbridge.analysis.judge.running import Here
-from opbridge.analysis.judge.submissions import Options
+from opbridge.analysis.judge.answer.submissions import Options
+from opbridge.analysis.judge.many.batch import Judged, answers_in, judge_all
+from opbridge.analysis.judge.many.runners import Here
 
 _REJECTED = ("wrong", "broken", "cheating")
 _COLUMNS = (*_REJECTED, "right as published", "undecided", "right")

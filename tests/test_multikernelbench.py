@@ -33,7 +33,7 @@ print(AscendTwinBackend().compile("kernel_src =", "scaled_sum")[0])
 """
 
 
-@pytest.mark.matrix("tests/analysis/judge/test_ascend_answers.py judges such answers")
+@pytest.mark.matrix("tests/analysis/judge/answer/test_ascend_models.py judges such answers")
 def test_an_answer_is_judged(tmp_path: Path) -> None:
     files = {
         **BENCHMARK,

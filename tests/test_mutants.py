@@ -17,7 +17,7 @@ import kernel_mutants  # noqa: E402
 sys.path.remove(str(BENCHMARKS))
 
 from opbridge.analysis.judge import Judgement, Reason, Verdict  # noqa: E402
-from opbridge.analysis.judge.batch import Judged  # noqa: E402
+from opbridge.analysis.judge.many.batch import Judged  # noqa: E402
 
 KERNEL = """
 template <typename T>

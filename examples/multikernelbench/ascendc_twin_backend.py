@@ -12,7 +12,7 @@ from backends.backend_registry import Backend, register_backend
 from utils.cheating_detection import detect_python_kernel_cheating
 from utils.correctness import execute_template
 
-from opbridge.analysis.judge.ascend_answers import project_model
+from opbridge.analysis.judge.answer.ascend_models import project_model
 
 
 @register_backend("ascendc_twin")

@@ -25,6 +25,11 @@ MOVED = {name: f"{wing}.{name}" for wing, names in _WINGS.items() for name in na
     "costs": "analysis.profile",
     "cuda_twin": "twins.cuda.torch_device",
     "judging": "analysis.judge",
+    "judging.batch": "analysis.judge.many.batch",
+    "judging.model": "analysis.judge.judgement",
+    "judging.running": "analysis.judge.many.runners",
+    "judging.service": "analysis.judge.many.service",
+    "judging.submissions": "analysis.judge.answer.submissions",
     "npu": "twins.ascend.torch_device",
     "openings": "base.safe_open",
 }
@@ -37,10 +42,13 @@ class _Finder:
     @staticmethod
     def find_spec(name: str, path: Sequence[str] | None, target: ModuleType | None = None) -> ModuleSpec | None:
         package, _, rest = name.partition(".")
-        first, dot, inner = rest.partition(".")
-        if package != "opbridge" or first not in MOVED:
+        former, inner = rest, ""
+        while former and former not in MOVED:
+            former, _, last = former.rpartition(".")
+            inner = f".{last}{inner}"
+        if package != "opbridge" or not former:
             return None
-        loader = _Loader(f"opbridge.{MOVED[first]}{dot}{inner}")
+        loader = _Loader(f"opbridge.{MOVED[former]}{inner}")
         return ModuleSpec(name, loader)  # type: ignore[arg-type]  # no subclass: importlib.abc is not imported for it
 
 

@@ -10,7 +10,7 @@ import nbformat
 import pytest
 
 from opbridge.analysis.judge import Judgement
-from opbridge.analysis.judge.model import Reason, Verdict
+from opbridge.analysis.judge.judgement import Reason, Verdict
 from opbridge.analysis.profile import Profile, chip_named
 from opbridge.base.errors import InputError
 from opbridge.cli import notebook

@@ -16,7 +16,7 @@ _TRY = """
 import tempfile
 from pathlib import Path
 from opbridge.build.cache import Cache
-from opbridge.analysis.judge.confining import Cell, enter
+from opbridge.analysis.judge.process.confinement import Cell, enter
 from opbridge.base.errors import UnsupportedError
 folder = Path(tempfile.mkdtemp())
 try:

@@ -12,7 +12,7 @@ from opbridge.cli.terminal import green, red
 
 if TYPE_CHECKING:
     from opbridge.analysis.judge import Judgement
-    from opbridge.analysis.judge.costing import Costs
+    from opbridge.analysis.judge.verdict.costs import Costs
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -77,7 +77,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Judge one answer, a folder of answers or a manifest, or serve over HTTP; return the verdict's exit code."""
     from opbridge.analysis.judge import judge
-    from opbridge.analysis.judge.operators import is_manifest, judge_operators
+    from opbridge.analysis.judge.answer.manifest_operators import is_manifest, judge_operators
     from opbridge.analysis.profile import chip_named
 
     if options.jobs < 1:
@@ -106,8 +106,8 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _serve(options: argparse.Namespace) -> int:
-    from opbridge.analysis.judge.batch import KEPT
-    from opbridge.analysis.judge.service import Settings, Token, serve
+    from opbridge.analysis.judge.many.batch import KEPT
+    from opbridge.analysis.judge.many.service import Settings, Token, serve
 
     if options.answer or options.json or options.page or options.cost or options.ray:
         raise InputError("--serve goes with --host, --port, --token-file, --queue, --jobs and --timeout alone")
@@ -129,7 +129,7 @@ def _print(found: Judgement, as_json: bool, cost: Costs | None = None) -> int:
 
 
 def _cost(options: argparse.Namespace) -> Costs:
-    from opbridge.analysis.judge.costing import costs
+    from opbridge.analysis.judge.verdict.costs import costs
 
     return costs(options.reference, Path(options.answer), options.cost)
 

@@ -11,11 +11,11 @@ from pathlib import Path
 from threading import Lock
 
 from opbridge._version import __version__
-from opbridge.analysis.judge.batch import Judged, answers_in, judge_all
-from opbridge.analysis.judge.cluster import Cluster
-from opbridge.analysis.judge.costing import Prediction
-from opbridge.analysis.judge.running import Here, Runner
-from opbridge.analysis.judge.submissions import Options
+from opbridge.analysis.judge.answer.submissions import Options
+from opbridge.analysis.judge.many.batch import Judged, answers_in, judge_all
+from opbridge.analysis.judge.many.cluster import Cluster
+from opbridge.analysis.judge.many.runners import Here, Runner
+from opbridge.analysis.judge.verdict.costs import Prediction
 from opbridge.base.errors import InputError
 from opbridge.base.progress import detail, show
 from opbridge.base.safe_open import read_file

@@ -39,7 +39,7 @@ def load_ipython_extension(shell: Any) -> None:
     shell.register_magic_function(magic, magic_kind="cell", magic_name="opbridge")
     shown = shell.display_formatter.formatters["text/html"]
     shown.for_type(Op, of_operator)
-    shown.for_type_by_name("opbridge.analysis.judge.model", "Judgement", of_judgement)
+    shown.for_type_by_name("opbridge.analysis.judge.judgement", "Judgement", of_judgement)
     shown.for_type_by_name("opbridge.analysis.profile.profile_contents", "Profile", of_profile)
 
 

@@ -14,10 +14,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.helpers.confinement import needs_confinement
 
-from opbridge.analysis.judge.confining import hand_on, private_folder
-from opbridge.analysis.judge.model import Judgement, Reason, Verdict
-from opbridge.analysis.judge.reference_worker import is_needless, limits_of
-from opbridge.analysis.judge.shapes import (
+from opbridge.analysis.judge.judgement import Judgement, Reason, Verdict
+from opbridge.analysis.judge.process.confinement import hand_on, private_folder
+from opbridge.analysis.judge.process.reference_worker import is_needless, limits_of
+from opbridge.analysis.judge.task.shapes import (
     KEPT,
     LONG,
     LOOSE,
@@ -32,7 +32,7 @@ from opbridge.analysis.judge.shapes import (
     shrunk,
     smallest,
 )
-from opbridge.analysis.judge.sizes import published_sizes, with_sizes
+from opbridge.analysis.judge.task.sizes import published_sizes, with_sizes
 from opbridge.analysis.judge.values import Array, load, save
 from opbridge.base.errors import InputError
 
@@ -325,7 +325,7 @@ def test_exit_codes(verdict: str, code: int) -> None:
 CONFINED = """
 import ctypes, os, socket, sys
 from pathlib import Path
-from opbridge.analysis.judge.confining import Cell, enter
+from opbridge.analysis.judge.process.confinement import Cell, enter
 
 own, cache, secret = map(Path, sys.argv[1:4])
 given = Path(sys.argv[5])

@@ -9,7 +9,7 @@ from browser import Browser
 from html_tree import Tree
 
 from opbridge.analysis.judge import Judgement, Reason, Verdict
-from opbridge.analysis.judge.costing import Prediction
+from opbridge.analysis.judge.verdict.costs import Prediction
 from opbridge.analysis.report import MOST_BYTES
 from opbridge.analysis.report.judged_answer import ShownAnswer
 from opbridge.analysis.report.judgements import ShownAnswers, judgements_page

@@ -5,7 +5,7 @@ The answer and the reference run in separate processes; this process compares th
 
 from __future__ import annotations
 
-from opbridge.analysis.judge.deciding import judge
-from opbridge.analysis.judge.model import Judgement, Reason, Verdict
+from opbridge.analysis.judge.judgement import Judgement, Reason, Verdict
+from opbridge.analysis.judge.verdict.judge_one import judge
 
 __all__ = ["Judgement", "Reason", "Verdict", "judge"]

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
-from opbridge.analysis.judge.costing import Prediction
-from opbridge.analysis.judge.model import Judgement, Reason, Verdict
-from opbridge.analysis.judge.places import line_of
+from opbridge.analysis.judge.answer.source_lines import line_of
+from opbridge.analysis.judge.judgement import Judgement, Reason, Verdict
+from opbridge.analysis.judge.verdict.costs import Prediction
 from opbridge.analysis.report.markup import Child, Markup, element
 from opbridge.analysis.report.tables import mark
 from opbridge.verify.check.results import Status

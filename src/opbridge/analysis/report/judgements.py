@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import groupby
 
-from opbridge.analysis.judge.model import Verdict
+from opbridge.analysis.judge.judgement import Verdict
 from opbridge.analysis.report.charts import legend
 from opbridge.analysis.report.document import MOST_BYTES, document
 from opbridge.analysis.report.judged_answer import ShownAnswer, section, status_of

@@ -1,0 +1,87 @@
+"""Identify a task and an answer by their content, which determines the verdict wherever the files lie."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, field
+from functools import cached_property
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+from opbridge._version import __version__
+from opbridge.analysis.judge.task.formats import config_of
+from opbridge.base.errors import InputError
+from opbridge.base.safe_open import read_file
+
+LARGEST_SOURCE = 4 << 20
+_TASK, _ANSWER = "reference.py", "answer"
+
+
+@dataclass(frozen=True)
+class Options:
+    """What a verdict depends on in addition to the task and the answer."""
+
+    seed: int = 0
+    timeout: float = 60.0
+
+
+@dataclass(frozen=True)
+class Submission:
+    """The content of a task and an answer."""
+
+    task: bytes
+    answer: bytes
+    suffix: str = ".py"
+    """The suffix of the answer file, which determines its language."""
+    config: bytes = b""
+    """The file of the task sizes, if there is one."""
+    options: Options = field(default_factory=Options)
+
+    @classmethod
+    def read(cls, task: Path, answer: Path, options: Options) -> Submission:
+        """Read the files of a task and an answer; raise InputError if one cannot be read."""
+        config = config_of(task)
+        sizes = read_source(config) if config.is_file() else b""
+        return cls(read_source(task), read_source(answer), answer.suffix, sizes, options)
+
+    def write(self, folder: Path) -> tuple[Path, Path]:
+        """Write the files to a folder that has none of them; return the paths of the task and the answer."""
+        task, answer = folder / _TASK, folder / f"{_ANSWER}{self.suffix}"
+        task.write_bytes(self.task)
+        answer.write_bytes(self.answer)
+        if self.config:
+            config_of(task).write_bytes(self.config)
+        return task, answer
+
+    @property
+    def answer_name(self) -> str:
+        """The name of the answer in kept verdicts, because many files may have the same content."""
+        return f"{_ANSWER}{self.suffix}"
+
+    @cached_property
+    def key(self) -> str:
+        """The hash of everything that may change the verdict."""
+        digest = hashlib.sha256()
+        words = (__version__, torch_version(), repr(self.options.seed), repr(self.options.timeout), self.suffix)
+        for part in (*map(str.encode, words), self.task, self.config, self.answer):
+            digest.update(len(part).to_bytes(8, "little") + part)
+        return digest.hexdigest()[:40]
+
+
+def torch_version() -> str:
+    """Return the installed version of PyTorch without importing it; empty if there is none."""
+    try:
+        return version("torch")
+    except PackageNotFoundError:
+        return ""
+
+
+def read_source(path: Path, hint: str = "") -> bytes:
+    """Read a source file; raise InputError if it cannot be read or is larger than LARGEST_SOURCE."""
+    try:
+        content = read_file(path, limit=LARGEST_SOURCE + 1)
+    except OSError as error:
+        raise InputError(f"{path}: {error.strerror}", hint=hint) from None
+    if len(content) > LARGEST_SOURCE:
+        raise InputError(f"{path} is larger than {LARGEST_SOURCE >> 20} MiB")
+    return content

@@ -1,0 +1,1 @@
+"""Many answers: batches, clusters and the HTTP service."""

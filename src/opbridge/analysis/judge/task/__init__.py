@@ -1,0 +1,1 @@
+"""A task: its format, sizes, inputs, and what it takes to run it."""
