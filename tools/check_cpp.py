@@ -63,7 +63,7 @@ def together(paths: Iterable[Path]) -> list[str]:
 def twin(compiler: list[str]) -> dict[str, list[str]]:
     folder = SOURCE / "twins" / "cuda"
     flags = [*compiler, "-std=c++17", f"-I{folder / 'include'}", f"-I{folder / 'runtime'}", f"-I{COMMON}"]
-    found = {str(path): [*flags, str(path)] for path in sorted((folder / "runtime").glob("*.cpp"))}
+    found = {str(path): [*flags, str(path)] for path in sorted((folder / "runtime").rglob("*.cpp"))}
     headers = sorted((folder / "include").rglob("*.h"))
     found |= {str(path): [*flags, "-xc++", "-include", str(path), os.devnull] for path in headers}
     prelude = ["-include", "cuda_runtime.h"]

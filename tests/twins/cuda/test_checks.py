@@ -65,7 +65,7 @@ def test_the_catalogue_has_every_broken_kernel() -> None:
 
 
 def test_every_check_is_explained_and_has_a_kernel() -> None:
-    sources = ROOT / "src" / "opbridge" / "twins" / "cuda" / "runtime" / "report.cpp"
+    sources = ROOT / "src" / "opbridge" / "twins" / "cuda" / "runtime" / "checks" / "report.cpp"
     checks = set(re.findall(r'return \{\s*"([a-z-]+)"', sources.read_text()))
     explained = re.findall(r"^\| `([a-z-]+)` \|", (ROOT / "docs" / "cuda-checks.md").read_text(), re.MULTILINE)
     shown = {name for case in CASES for name in re.findall(r" \[([a-z-]+)\]$", expected(case), re.MULTILINE)}

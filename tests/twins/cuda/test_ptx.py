@@ -100,7 +100,7 @@ def test_an_instruction_that_is_not_there_is_named(twin: Any) -> None:
 
 
 def test_the_rewriting_knows_what_the_library_has() -> None:
-    sources = "\n".join(path.read_text() for path in RUNTIME.glob("ptx_*.cpp"))
+    sources = "\n".join(path.read_text() for path in (RUNTIME / "ptx").glob("*.cpp"))
     tables = re.findall(r"\*new Instructions\{(.*?)\};", sources, re.DOTALL)
     named = {name for table in tables for name in re.findall(r'\{"(\w+)", ', table)} - {"pause"}
     assert named == INSTRUCTIONS

@@ -90,7 +90,7 @@ def runtime_request(
     Its sources are the twin's own and those that all twins share.
     """
     return BuildRequest(
-        sources=tuple(sorted((*folder.glob("*.cpp"), *RUNTIME.glob("*.cpp")))),
+        sources=tuple(sorted((*folder.rglob("*.cpp"), *RUNTIME.glob("*.cpp")))),
         output=library,
         include_dirs=(folder, RUNTIME, *include_dirs),
         flags=flags,

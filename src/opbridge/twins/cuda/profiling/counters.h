@@ -10,7 +10,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "profile.h"
+#include "engine/profile.h"
 #include "requests.h"
 #include "touches.h"
 

@@ -4,11 +4,11 @@
 #include <algorithm>
 #include <map>
 
-#include "block.h"
-#include "checks_state.h"
+#include "checks/state.h"
+#include "engine/block.h"
+#include "engine/launch.h"
+#include "engine/profile.h"
 #include "kept.h"
-#include "launch.h"
-#include "profile.h"
 #include "recorder.h"
 
 namespace opbridge_twin::profile {

@@ -11,8 +11,8 @@
 #include <string>
 #include <tuple>
 
-#include "checks_launch.h"
-#include "launch.h"
+#include "checks/launch.h"
+#include "engine/launch.h"
 
 namespace opbridge_twin::profile {
 

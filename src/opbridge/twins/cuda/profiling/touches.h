@@ -6,7 +6,7 @@
 #include <tuple>
 #include <vector>
 
-#include "profile.h"
+#include "engine/profile.h"
 #include "requests.h"
 
 namespace opbridge_twin::profile {

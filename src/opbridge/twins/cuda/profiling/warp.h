@@ -6,7 +6,7 @@
 
 #include <vector>
 
-#include "checks_memory.h"
+#include "checks/memory.h"
 #include "counters.h"
 #include "ways.h"
 

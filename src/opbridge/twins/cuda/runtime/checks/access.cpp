@@ -1,0 +1,171 @@
+// The functions that instrumented code calls before every load and store: one comparison decides most of them.
+#include "checks.h"
+#include "engine/profile.h"
+#include "state.h"
+
+namespace opbridge_twin::checks {
+
+__thread Worker worker __attribute__((tls_model("initial-exec")));
+
+namespace {
+
+const void* sites[kSiteMask + 1];
+bool compared_reads[kSiteMask + 1];
+
+// Where the table has another place at this number, the next few are tried.
+Cell new_site(uintptr_t address, Cell first) {
+  constexpr Cell kTries = 64;
+  for (Cell i = 0; i < kTries; ++i) {
+    const Cell site = (first + i) & kSiteMask;
+    if (site == 0) continue;
+    const void* there = nullptr;
+    const auto here = reinterpret_cast<const void*>(address);
+    const bool is_new =
+        __atomic_compare_exchange_n(&sites[site], &there, here, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+    if (is_new || there == here) return site;
+  }
+  return 0;
+}
+
+inline Cell load(const Cell* cell) { return __atomic_load_n(cell, __ATOMIC_RELAXED); }
+inline void store(Cell* cell, Cell value) { __atomic_store_n(cell, value, __ATOMIC_RELAXED); }
+
+// The place of an access, where it is the first of its choice: the others take the slow way.
+struct QuickSite {
+  Cell number;
+  bool is_known;
+};
+inline QuickSite quick_site(uintptr_t address) {
+  const Cell first = address & kSiteMask;
+  return {first, __atomic_load_n(&sites[first], __ATOMIC_RELAXED) == reinterpret_cast<void*>(address)};
+}
+
+constexpr Cell kSameThread = ~((Cell{1} << kThreadShift) - 1);
+constexpr Cell kSameWarp = kSameThread & ~(Cell{31} << kThreadShift);
+
+inline Cell* look_up(uintptr_t address) {
+  Cell* const chunk = worker.chunks[chunk_index(address)];
+  return __builtin_expect(chunk == nullptr, 0) ? nullptr : chunk + cell_index(address);
+}
+
+// Whether an access comes after what a cell tells of: that was before the launch and all it may run beside, or in this
+// block before its last barrier.  `least` is the first of the values that need no look at what the memory holds.
+inline bool is_past(Cell last, Cell least) {
+  return last - least < worker.ordered_floor - least || last - worker.run_floor < worker.before_barrier;
+}
+
+inline bool leave(Cell* cell, Cell stamp, uintptr_t at) {
+  const QuickSite site = quick_site(at);
+  if (__builtin_expect(site.is_known, 1)) store(cell, stamp | site.number);
+  return site.is_known;
+}
+
+// A load of one aligned granule.
+inline __attribute__((always_inline)) bool quick_read(uintptr_t address, uintptr_t at) {
+  Cell* const cell = look_up(address);
+  if (cell == nullptr) return false;
+  const Cell last = load(cell);
+  if (is_past(last, kFresh)) return leave(cell, worker.stamp, at);
+  return ((last ^ worker.stamp) & kSameThread) == 0;
+}
+
+inline __attribute__((always_inline)) bool quick_write(uintptr_t address, uintptr_t at) {
+  Cell* const cell = look_up(address);
+  if (cell == nullptr) return false;
+  const Cell last = load(cell);
+  if (!is_past(last, kUnset) && ((last ^ worker.stamp) & (kSameThread | kManyReaders)) != 0) return false;
+  return leave(cell, with_state(worker.stamp, kWrite), at);
+}
+
+// A load of what another thread loaded before: common, and never a race.
+inline __attribute__((always_inline)) bool read_again(uintptr_t address) {
+  const Worker& self = worker;
+  Cell* const cell = look_up(address);
+  if (cell == nullptr) return false;
+  const Cell last = load(cell);
+  if (last < self.launch_floor) return false;
+  const Cell state = state_of(last);
+  if (state == kGridReads) return true;
+  if (state != kRead && state != kWarpReads && state != kBlockReads) return false;
+  const Cell differs = last ^ self.stamp;
+  if (run_of(differs) != 0) {
+    if (last >= self.block_floor && last < self.stamp) return false;  // this block's own, of an earlier run
+    store(cell, as_read_by_many(last, kGridReads));
+    return true;
+  }
+  const bool same_warp = thread_of(differs) < 32;
+  if (same_warp && (differs & kSameWarp) != 0) return false;  // they may have met in between
+  const State together = state == kBlockReads || !same_warp ? kBlockReads : kWarpReads;
+  if (state != together) store(cell, as_read_by_many(last, together));
+  return true;
+}
+
+template <size_t kBytes>
+__attribute__((noinline)) void less_quick_read(uintptr_t address, const void* at) {
+  for (size_t i = 0; i < kBytes; i += 4) {
+    // Of a single granule it is known that the quick way is none.
+    if (kBytes > 4 && quick_read(address + i, reinterpret_cast<uintptr_t>(at))) continue;
+    if (read_again(address + i)) continue;
+    return slow_access(address + i, kBytes - i, kLoad, at);
+  }
+}
+
+template <size_t kBytes>
+inline __attribute__((always_inline)) void read(const void* memory, const void* at) {
+  const auto address = reinterpret_cast<uintptr_t>(memory);
+  for (size_t i = 0; i < kBytes; i += 4) {
+    if (__builtin_expect(!quick_read(address + i, reinterpret_cast<uintptr_t>(at)), 0)) {
+      return less_quick_read<kBytes>(address, at);
+    }
+  }
+}
+
+template <size_t kBytes>
+inline __attribute__((always_inline)) void write(void* memory, const void* at) {
+  const auto address = reinterpret_cast<uintptr_t>(memory);
+  for (size_t i = 0; i < kBytes; i += 4) {
+    if (__builtin_expect(!quick_write(address + i, reinterpret_cast<uintptr_t>(at)), 0)) {
+      return slow_access(address, kBytes, kStore, at);
+    }
+  }
+}
+
+}  // namespace
+
+Cell site_of(const void* return_address) {
+  const auto address = reinterpret_cast<uintptr_t>(return_address);
+  const QuickSite site = quick_site(address);
+  return site.is_known ? site.number : new_site(address, site.number);
+}
+
+void remember_compared_read(Cell site) { __atomic_store_n(&compared_reads[site], true, __ATOMIC_RELAXED); }
+bool is_compared_read(Cell site) { return __atomic_load_n(&compared_reads[site], __ATOMIC_RELAXED); }
+
+const void* site_address(Cell site) { return __atomic_load_n(&sites[site & kSiteMask], __ATOMIC_RELAXED); }
+
+}  // namespace opbridge_twin::checks
+
+#define HERE __builtin_return_address(0)
+#define FRAME __builtin_dwarf_cfa()
+
+extern "C" {
+
+using opbridge_twin::checks::read;
+using opbridge_twin::checks::write;
+using opbridge_twin::profile::Kind;
+
+void __tsan_init() {}
+
+#define ACCESSES(BYTES)                                                        \
+  void __tsan_read##BYTES(void* memory) {                                      \
+    opbridge_twin::profile::accessed(memory, BYTES, Kind::load, HERE, FRAME);  \
+    read<BYTES>(memory, HERE);                                                 \
+  }                                                                            \
+  void __tsan_write##BYTES(void* memory) {                                     \
+    opbridge_twin::profile::accessed(memory, BYTES, Kind::store, HERE, FRAME); \
+    write<BYTES>(memory, HERE);                                                \
+  }
+ACCESSES(4)
+ACCESSES(8)
+ACCESSES(16)
+}

@@ -1,0 +1,37 @@
+// Accesses that race with an earlier one, and what is said of them.
+#ifndef OPBRIDGE_TWIN_CHECKS_RACES_H
+#define OPBRIDGE_TWIN_CHECKS_RACES_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <optional>
+#include <string>
+
+#include "state.h"
+
+namespace opbridge_twin::checks {
+
+// An access as the code has it; what is judged at a time is a part of it, of at most four bytes.
+struct Touch {
+  uintptr_t address;
+  size_t bytes;
+  Access access;
+  const void* at;
+  bool shared;
+};
+
+std::string in_words(const Touch& touch);
+std::string where_it_lies(const Touch& touch);
+
+// `other_block` is not known where several threads read and the one that `last` tells of is not in the way, and where
+// that is of another stream.
+void report_race(const Touch& touch, Cell last, std::optional<uint64_t> other_block);
+
+// A write that is about to race with another write.  Where it leaves the bytes as it found them, both wrote the same
+// value, and that is a note: so they are looked at again before anybody else can have written them.
+void suspect(const Touch& touch, uintptr_t address, size_t bytes, Cell last, std::optional<uint64_t> other_block);
+
+}  // namespace opbridge_twin::checks
+
+#endif  // OPBRIDGE_TWIN_CHECKS_RACES_H

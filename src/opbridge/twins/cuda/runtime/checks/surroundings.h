@@ -1,0 +1,67 @@
+// What a running block has around it besides global memory: its shared variables, and what is no matter of checks.
+#ifndef OPBRIDGE_TWIN_CHECKS_SURROUNDINGS_H
+#define OPBRIDGE_TWIN_CHECKS_SURROUNDINGS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <string>
+#include <vector>
+
+#include "launch.h"
+
+namespace opbridge_twin::checks {
+
+// [begin, begin + bytes).
+struct Range {
+  uintptr_t begin = 0;
+  size_t bytes = 0;
+
+  Range() = default;
+  Range(const void* begin, size_t bytes) : begin(reinterpret_cast<uintptr_t>(begin)), bytes(bytes) {}
+  uintptr_t end() const { return begin + bytes; }
+  bool holds(uintptr_t address) const { return address - begin < bytes; }
+};
+
+// The __shared__ memory that blocks get one after the other, and the variables in it.
+class SharedArena {
+ public:
+  // True where the arena has cells to check it by.
+  bool begin_block(Range arena, uint64_t launch);
+  void variable(Range range, const char* name);
+
+  const Range& range() const { return arena_; }
+  std::string position_of(uintptr_t address) const;
+
+ private:
+  // A variable of the module that device code may use.
+  struct Variable {
+    Range range;
+    const char* name;
+  };
+
+  Range arena_;
+  uint64_t launch_ = 0;
+  // Blocks of one launch mostly declare the same variables in the same order, and then nothing is to be done.
+  std::vector<Variable> variables_;
+  size_t declared_ = 0;
+};
+
+// A block that runs, with all that the checks keep for it.
+struct RunningBlock : Block {
+  SharedArena shared;
+  Range arguments;
+  Range view;
+};
+
+inline RunningBlock& running_block() { return *static_cast<RunningBlock*>(worker.block); }
+
+inline std::string shared_position_of(uintptr_t address) { return running_block().shared.position_of(address); }
+
+// Whether device code may use an address that no allocation holds: the launch's arguments, constants of the module,
+// thread-local data.
+bool is_harmless(uintptr_t address);
+
+}  // namespace opbridge_twin::checks
+
+#endif  // OPBRIDGE_TWIN_CHECKS_SURROUNDINGS_H

@@ -1,0 +1,26 @@
+// Tells when host code that is not instrumented reads or writes device memory: its pages are closed while no kernel and
+// no copy runs, and the first touch opens them.
+#ifndef OPBRIDGE_TWIN_RUNTIME_ENGINE_HOST_GUARD_H
+#define OPBRIDGE_TWIN_RUNTIME_ENGINE_HOST_GUARD_H
+
+#include <stddef.h>
+
+namespace opbridge_twin {
+
+struct Pages {
+  char* begin;
+  size_t bytes;
+};
+
+// Whether closing is worth its price: it costs system calls, so only a process's first launches and copies do it, and
+// those of little memory.
+bool may_close(size_t allocations, size_t bytes);
+
+void close_pages(const Pages* pages, size_t count);
+void open_pages();
+
+// A function of the program's, by which its code is told from that of libraries.
+void note_program(const void* function);
+
+}  // namespace opbridge_twin
+#endif

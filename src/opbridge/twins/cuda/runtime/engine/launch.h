@@ -1,0 +1,83 @@
+// One launch of a kernel, and the launches that it makes itself.
+#ifndef OPBRIDGE_TWIN_RUNTIME_ENGINE_LAUNCH_H
+#define OPBRIDGE_TWIN_RUNTIME_ENGINE_LAUNCH_H
+
+#include <driver_types.h>
+#include <opbridge_twin/runtime.h>
+
+#include <algorithm>
+#include <atomic>
+#include <mutex>
+#include <vector>
+
+#include "checks/checks.h"
+
+namespace opbridge_twin {
+
+// What `<<<...>>>` said, kept from there to the call of the kernel behind it.
+struct Configuration {
+  ob_twin_dim grid;
+  ob_twin_dim block;
+  size_t shared_bytes;
+  bool cooperative;
+  bool given;
+  const void* made_at;
+  cudaStream_t stream;
+};
+
+// A launch that device code has asked for: it runs when the launching grid has ended.
+struct Child {
+  uint64_t block;  // that asked
+  Configuration configuration;
+  const ob_twin_kernel* known;  // null where it is in `kernel`
+  ob_twin_kernel kernel;
+  const char* name;
+  std::vector<unsigned char> arguments;
+
+  bool is_tail() const { return configuration.stream == cudaStreamTailLaunch; }
+};
+
+// Those of one launch, from whichever OS threads its blocks run on.
+class Children {
+ public:
+  void add(Child child);
+  // Those of the first block first, and what waits for all of the grid behind all others.
+  std::vector<Child> take();
+
+ private:
+  std::mutex mutex_;
+  std::vector<Child> all_;
+};
+
+// A launch that is valid: its sizes are checked, and its arguments live until it ends.
+struct Launch {
+  const ob_twin_kernel* kernel;
+  const void* arguments;
+  ob_twin_dim grid;
+  ob_twin_dim block;
+  size_t shared_bytes;
+  bool cooperative;
+  checks::LaunchInfo info;
+  checks::Launch* checked;  // null without checks
+  ob_twin_body checked_body;
+  const std::vector<uint64_t>* sample;  // the blocks with checks, rising; null for all of them
+  std::atomic<int> error;
+  Children children;
+  mutable std::atomic<bool> has_noted_return = false;
+
+  uint64_t blocks() const { return uint64_t{grid.x} * grid.y * grid.z; }
+
+  bool checks_block(uint64_t block) const {
+    return checked != nullptr && (sample == nullptr || std::binary_search(sample->begin(), sample->end(), block));
+  }
+
+  // Reports what went wrong in a block, and ends it.
+  [[noreturn]] void fail(uint64_t block, checks::Failure failure, const char* what,
+                         const std::vector<checks::Waiting>& threads) const {
+    if (checks_block(block)) checks::fail(failure, what, threads);
+    checks::fail(failure, what, threads, info, block);
+  }
+};
+
+}  // namespace opbridge_twin
+#endif

@@ -1,0 +1,94 @@
+// What one OS thread runs: a block at a time, or all blocks of a cooperative grid in turns.
+#ifndef OPBRIDGE_TWIN_RUNTIME_ENGINE_WORKER_H
+#define OPBRIDGE_TWIN_RUNTIME_ENGINE_WORKER_H
+
+#include <memory>
+#include <vector>
+
+#include "block.h"
+#include "checks/state.h"
+#include "launch.h"
+
+namespace opbridge_twin {
+
+// An OS thread that runs blocks, and the fibers for their threads.
+class Worker {
+ public:
+  Worker() : fibers_(fiber_main) {}
+
+  // The calling OS thread's own.
+  static Worker& mine();
+  // Null where no kernel runs.
+  static Worker* running() { return running_; }
+
+  void run(Launch& launch, uint64_t first_block, uint64_t last_block);
+  // All blocks in turns, because they may wait for each other.
+  void run_cooperative(Launch& launch);
+
+  Block& block() { return *block_; }
+  const Block& block() const { return *block_; }
+  Launch& launch() { return *launch_; }
+  const Launch& launch() const { return *launch_; }
+
+  // `thread` is the one that calls, as only its own code knows while the loop runs.  Before it may wait:
+  void settle(unsigned thread) {
+    if (thread_ != kLoop) return;
+    block_->settle(thread, fiber_);
+    thread_ = thread;
+  }
+  // Lets others run until its turn comes again.
+  void wait() { hand_over(fiber_); }
+  void yield(unsigned thread);
+
+  // In the loop of a checked kernel.  False where the loop has been left.
+  bool begin_thread(unsigned x, unsigned y, unsigned z) {
+    if (thread_ != kLoop) return false;
+    const ob_twin_dim block = block_->view.block;
+    ob_twin_thread_index = {x, y, z};
+    looped_ = x + block.x * (y + block.y * z);
+    checks::run_thread(looped_);
+    return true;
+  }
+  // The one that runs, in a checked kernel.
+  unsigned thread() const { return thread_ == kLoop ? looped_ : thread_; }
+
+  // Ends the launch on this OS thread, from any depth of a kernel.
+  [[noreturn]] void abandon(int error);
+
+ private:
+  static constexpr unsigned kLoop = ~0u;  // the running fiber is not yet a single thread's
+
+  static void fiber_main();
+  void run_threads();
+  bool may_run(Block& block);
+  bool begin_next_block();
+  void enter();
+
+  // From here on `from` is left until somebody switches back to it.
+  void hand_over(Fiber* from);
+  void resume(Fiber* from, unsigned thread);
+  void start_loop(Fiber* from);
+  void switch_fibers(Fiber* from, Fiber* to);
+  void back_to_host(Fiber* from);
+  void next_block(Fiber* from);
+  void begin_loop();
+  void show_thread(unsigned thread);
+  void show_block(const Block& block);
+
+  static __thread Worker* running_ OB_TWIN_NEAR;
+
+  Launch* launch_ = nullptr;
+  Block* block_ = nullptr;
+  Fiber* fiber_ = nullptr;
+  unsigned thread_ = kLoop;
+  unsigned looped_ = 0;  // the loop's thread, in checked kernels
+  void* host_ = nullptr;
+  bool abandoned_ = false;
+  uint64_t blocks_left_ = 0;  // behind the running one
+  FiberPool fibers_;
+  std::unique_ptr<Block> own_block_ = std::make_unique<Block>();
+  std::vector<std::unique_ptr<Block>> grid_;  // of a cooperative launch
+};
+
+}  // namespace opbridge_twin
+#endif
