@@ -12,7 +12,7 @@ ROOT = Path(__file__).parents[1]
 PICTURES = ROOT / "docs" / "pictures"
 RESULTS, FORMULAS = ROOT / "benchmarks" / "results.md", ROOT / "benchmarks" / "formulas.md"
 COURSE, VERDICTS = ROOT / "docs" / "evidence" / "cuda-speed.md", ROOT / "docs" / "evidence" / "judge.md"
-LINE, LEFT, WIDTH, TOP = 24, 430, 960, 64
+LINE, LEFT, WIDTH, TOP = 24, 455, 960, 64
 FASTER, SLOWER, TEXT, DIM = "#3fb950", "#d29922", "#e6edf3", "#8b949e"
 CALLS = (
     ("PyTorch call, 4 floats, no grad: `op(x)`", "TORCH_LIBRARY operator"),
