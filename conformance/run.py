@@ -23,7 +23,7 @@ from worker import tasks
 
 HERE = Path(__file__).parent
 RESULTS = HERE.parent / "build" / "conformance" / "results.jsonl"
-DOCUMENT = HERE.parent / "docs" / "conformance.md"
+DOCUMENT = HERE.parent / "docs" / "evidence" / "conformance.md"
 
 _ENTRIES_A_PROCESS = 60
 """MindSpore keeps what it compiles for every shape, for good."""
