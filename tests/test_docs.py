@@ -31,6 +31,8 @@ PAGES += [*sorted((ROOT / "docs").glob("*.md")), *sorted((ROOT / "docs" / "evide
 FENCE = re.compile(r"^```(?P<language>[\w+-]+)?(?P<info>[^\n]*)\n(?P<body>.*?)^```$", re.MULTILINE | re.DOTALL)
 SHOWING = {"README.md", "README.zh.md", "start.md"}
 """Pages that show what their programs print, in the `text` fence after each of them."""
+PRINTED = re.compile(r"^ *print\(.*\)  # (.*?)(?: \.\.\.)?$", re.MULTILINE)
+"""What a comment after a `print` says that it prints."""
 SLOW = re.compile(
     r"README\.zh|aten|attribute-block|autograd|bench|check|compile|convert|cuda-device|cuda-programs|distributed|doctor|extension|judge"
     r"|learn-cuda|npu|onnx|profile|questions|readers|scale|scan|tour|tour\.zh|tvm-ffi"
@@ -94,6 +96,8 @@ def test_a_page_runs(page: Path, tmp_path: Path) -> None:
     (tmp_path / "page.py").write_text(prelude + program)
     run = subprocess.run([PYTHON, "page.py"], cwd=tmp_path, capture_output=True, text=True)
     assert run.returncode == 0, run.stderr
+    for value in PRINTED.findall(program):
+        assert value in run.stdout
     if page.name in SHOWING:
         for output in outputs_of_programs(page):
             assert output in run.stdout
