@@ -29,7 +29,7 @@ ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / name for name in ("README.md", "README.zh.md", "CONTRIBUTING.md")]
 PAGES += [*sorted((ROOT / "docs").glob("*.md")), *sorted((ROOT / "docs" / "evidence").glob("*.md"))]
 FENCE = re.compile(r"^```(?P<language>[\w+-]+)?(?P<info>[^\n]*)\n(?P<body>.*?)^```$", re.MULTILINE | re.DOTALL)
-SHOWING = {"README.md", "README.zh.md", "start.md"}
+SHOWING = {"README.md", "README.zh.md", "index.md", "start.md"}
 """Pages that show what their programs print, in the `text` fence after each of them."""
 PRINTED = re.compile(r"^ *print\(.*\)  # (.*?)(?: \.\.\.)?$", re.MULTILINE)
 """What a comment after a `print` says that it prints."""
