@@ -6,7 +6,7 @@ import argparse
 import os
 import textwrap
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from opbridge.base.errors import InputError, ToolchainError
 from opbridge.cli.json_output import add_json, print_json
@@ -80,7 +80,7 @@ def _show(name: str, as_json: bool) -> None:
     print(_snippet(entry))
 
 
-def _document(entry: OperatorDescription) -> dict[str, Any]:
+def _document(entry: OperatorDescription) -> dict[str, object]:
     said = {"documentation": entry.documentation, "properties": entry.properties}
     return {"name": entry.name, "schemas": entry.schemas, **said, "mindspore": _in_mindspore(entry)}
 

@@ -6,7 +6,7 @@ import argparse
 import datetime
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from opbridge._version import __version__
 from opbridge.base.errors import InputError, ToolchainError
@@ -70,7 +70,7 @@ def run(options: argparse.Namespace) -> int:
     return _DIFFERENT if document.get("verdict") == "differs" else 0
 
 
-def _convert(options: argparse.Namespace) -> dict[str, Any]:
+def _convert(options: argparse.Namespace) -> dict[str, object]:
     """Convert the network, and return the document that `--json` prints."""
     from opbridge.models.conversion.convert_module import converted
     from opbridge.models.scan.run_target import loaded_model
@@ -102,7 +102,7 @@ def _convert(options: argparse.Namespace) -> dict[str, Any]:
     return {**document, **_checked(model, made, args, options)} if options.check else document
 
 
-def _inputs(options: argparse.Namespace) -> tuple[Any, ...]:
+def _inputs(options: argparse.Namespace) -> tuple[object, ...]:
     from opbridge.models.scan.run_target import drawn, given
 
     if bool(options.input) == bool(options.inputs):
@@ -112,7 +112,9 @@ def _inputs(options: argparse.Namespace) -> tuple[Any, ...]:
     return drawn(options.input)
 
 
-def _checked(model: object, made: Converted, args: tuple[object, ...], options: argparse.Namespace) -> dict[str, Any]:
+def _checked(
+    model: object, made: Converted, args: tuple[object, ...], options: argparse.Namespace
+) -> dict[str, object]:
     from opbridge.models.conversion.check_conversion import check
 
     with Cache().step(f"comparing {options.output.name} with PyTorch's"):

@@ -58,7 +58,7 @@ def operator(line: str, cell: str) -> Op:
     return KINDS[kind](cell, schema, **dict(_rule(word) for word in rules if word))
 
 
-def _rule(word: str) -> tuple[str, Any]:
+def _rule(word: str) -> tuple[str, object]:
     name, given, value = word.partition("=")
     if not given:
         raise InputError(f"expected rules as NAME=VALUE after the schema, got {word!r}", hint=f"as in: {USAGE}")

@@ -8,7 +8,7 @@ import tempfile
 from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from opbridge.base.errors import InputError, ToolchainError
 from opbridge.cli.json_output import add_json, people_read_stderr, print_json
@@ -102,7 +102,7 @@ def _scanned(options: argparse.Namespace) -> tuple[Sequence[ScannedOperator], An
     return operators, found
 
 
-def _document(operators: Sequence[ScannedOperator], found: Answers | None) -> list[dict[str, Any]]:
+def _document(operators: Sequence[ScannedOperator], found: Answers | None) -> list[dict[str, object]]:
     return [
         {
             "operator": operator.name,

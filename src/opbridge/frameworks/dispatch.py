@@ -41,7 +41,7 @@ class NativeOp(Dispatcher, Op):
         """Connect the Op to an operator of a runtime, replacing an earlier one."""
         super().bind(runtime, index)
         self.forget()
-        self._torch: Any = None  # programs compiled with the earlier operator guard on this
+        self._torch: object = None  # programs compiled with the earlier operator guard on this
         self.__doc__ = runtime.schema_text(index)
         Dispatcher.__init__(self, lambda args, kwargs: runtime.callable_for(index, self, args, kwargs))
 

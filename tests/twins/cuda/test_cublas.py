@@ -209,6 +209,16 @@ def test_products_of_types_that_are_arguments(blas: Call, name: str, result: str
     np.testing.assert_allclose(c.astype(np.float64), expected, rtol=1e-2 if to.itemsize == 2 else 1e-6)
 
 
+@pytest.mark.parametrize("letter", "SD")
+def test_rotations(blas: Call, letter: str) -> None:
+    dtype, cosine, sine = TYPES[letter], 0.6, 0.8
+    x, y = random((8,), dtype, 1), random((4,), dtype, 2)
+    rotated = cosine * x[::2] + sine * y, cosine * y - sine * x[::2]
+    blas(f"cublas{letter}rot", 4, x, 2, y, 1, scalar(cosine, dtype), scalar(sine, dtype))
+    near(x[::2], rotated[0])
+    near(y, rotated[1])
+
+
 def test_what_cannot_be_is_an_invalid_value(blas: Call) -> None:
     one, a = scalar(1, np.float32), random((2, 2), np.float32)
     blas("cublasSgemm", 0, 0, 2, 2, 2, one, a, 1, a, 2, one, a, 2, status=7)

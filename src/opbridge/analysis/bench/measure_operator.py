@@ -113,7 +113,7 @@ def _first_look(subject: OperatorUnderTest, case: Case) -> tuple[int, float]:
     return _moved(subject, given, outputs), min(seconds)
 
 
-def _called(racer: Racer, args: list[Any], kwargs: dict[str, Any]) -> list[Any]:
+def _called(racer: Racer, args: list[object], kwargs: dict[str, object]) -> list[object]:
     return listed(racer.function(*args, **kwargs))
 
 
@@ -199,7 +199,7 @@ def _contestant(subject: OperatorUnderTest, racer: Racer, given: Mapping[str, Ar
     return burst(f"last['result'] = f({call})", finish=finish, last=last, f=function, **names)
 
 
-def _finish(racer: Racer, last: dict[str, Any]) -> None:
+def _finish(racer: Racer, last: dict[str, object]) -> None:
     racer.driver.finish(listed(last["result"]))
 
 

@@ -46,7 +46,7 @@ class LineCost(Tally):
         turns = self.joined if self.space == "shared" else self.parts
         return turns + (self.queued if self.kind == "atomic" else 0) if self.space else 0
 
-    def _passes(self) -> dict[str, Any]:
+    def _passes(self) -> dict[str, object]:
         return {"passes": self.parts, "joined_passes": self.joined, "bank_conflicts": self.conflicts}
 
     def fields(self) -> dict[str, Any]:

@@ -18,7 +18,7 @@ _KERNELS, _BOUNDS = 1, 2
 
 def trace(profile: Profile) -> dict[str, Any]:
     """Return the trace in Chrome's event format: kernels one after another, and below each its bounds."""
-    events: list[dict[str, Any]] = [
+    events: list[dict[str, object]] = [
         _named("process_name", 0, f"{profile.chip.title}, predicted"),
         _named("thread_name", _KERNELS, "kernels"),
     ]
@@ -36,7 +36,7 @@ def trace(profile: Profile) -> dict[str, Any]:
     return {"traceEvents": events, "displayTimeUnit": "ns"}
 
 
-def _of_block(kernel: KernelTimeline, process: int) -> Iterator[dict[str, Any]]:
+def _of_block(kernel: KernelTimeline, process: int) -> Iterator[dict[str, object]]:
     rows = {pipe: row for row, pipe in enumerate(PIPES)}
     yield _named("process_name", 0, f"{kernel.name}, a block", process)
     for pipe in kernel.core.pipes:
@@ -48,12 +48,14 @@ def _of_block(kernel: KernelTimeline, process: int) -> Iterator[dict[str, Any]]:
         yield _bar(bar.site.name, rows[bar.site.pipe], begin, length, facts | waits, process)
 
 
-def _facts(kernel: KernelCost) -> dict[str, Any]:
+def _facts(kernel: KernelCost) -> dict[str, object]:
     found = kernel.fields()
     return {name: found[name] for name in found if name not in ("lines", "name")}
 
 
-def _bar(name: str, row: int, begin: float, seconds: float, facts: dict[str, Any], process: int = 0) -> dict[str, Any]:
+def _bar(
+    name: str, row: int, begin: float, seconds: float, facts: dict[str, object], process: int = 0
+) -> dict[str, object]:
     times = {"ts": begin * _MICRO, "dur": seconds * _MICRO}
     return {"name": name, "ph": "X", "pid": process, "tid": row, **times, "args": facts}
 

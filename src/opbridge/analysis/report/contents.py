@@ -74,7 +74,7 @@ class Contents:
     run: Run | None = None
     history: Mapping[str, Run] = field(default_factory=dict)
     """The saved runs, the oldest first."""
-    profile: Mapping[str, Any] | None = None
+    profile: Mapping[str, object] | None = None
     """The predicted costs of kernels, as `opbridge profile --json` prints them."""
 
     @cached_property

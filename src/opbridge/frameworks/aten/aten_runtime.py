@@ -36,7 +36,7 @@ class AtenRuntime:
     name: str
     """The name of its Op."""
     operator: AtenOperator
-    _views: dict[str, Any] = field(default_factory=dict)
+    _views: dict[str, object] = field(default_factory=dict)
 
     def spec(self, index: int) -> OpSpec:
         """Return a declaration without rules; PyTorch provides them."""

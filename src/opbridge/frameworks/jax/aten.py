@@ -79,7 +79,7 @@ class AtenFunction:
             raise translated(self.operator.full_name, error) from error.__cause__
         return target, self.operator.functional[index], draws
 
-    def _run_at_once(self, args: tuple[object, ...], kwargs: Mapping[str, object], tensors: Sequence[Array]) -> Any:
+    def _run_at_once(self, args: tuple[object, ...], kwargs: Mapping[str, object], tensors: Sequence[Array]) -> object:
         name = self.operator.full_name
         if any(map(is_traced, tensors)):
             raise UnsupportedError(
@@ -283,7 +283,7 @@ def _dtype_name(value: object) -> str | None:
     return name if isinstance(getattr(torch, name, None), torch.dtype) else None
 
 
-def _read(said: Said) -> Any:
+def _read(said: Said) -> object:
     """Return the value that represents an argument when PyTorch selects the overload."""
     match said:
         case ("list", items):
@@ -306,11 +306,11 @@ def _frozen(value: object) -> Any:
     return tuple(map(_frozen, value)) if isinstance(value, list) else value
 
 
-def _in_numpy(value: object) -> Any:
+def _in_numpy(value: object) -> object:
     return np.asarray(value) if isinstance(value, jax.Array) else value
 
 
-def _from_numpy(name: str, value: object) -> Any:
+def _from_numpy(name: str, value: object) -> object:
     if not isinstance(value, np.ndarray):
         return value
     narrow = jax.dtypes.canonicalize_dtype(value.dtype)

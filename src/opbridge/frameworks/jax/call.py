@@ -93,7 +93,7 @@ class Call(Protocol):
         """Return the derivative for the inputs that move, and its residuals."""
 
 
-def in_program(call: Call) -> dict[str, Any]:
+def in_program(call: Call) -> dict[str, object]:
     """Return the attributes of a call in a program; the handler finds cached calls by the digest."""
     digest = hashlib.sha256(call.text.encode()).digest()[:8]
     return {"call": call.text, "digest": np.int64(int.from_bytes(digest, "little", signed=True))}

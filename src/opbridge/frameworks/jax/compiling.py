@@ -9,13 +9,13 @@ import jax
 
 
 def compiled(
-    function: Callable[..., Any], args: Sequence[object], kwargs: dict[str, Any]
+    function: Callable[..., object], args: Sequence[object], kwargs: dict[str, object]
 ) -> tuple[Callable[..., Any], list[Any]]:
     """Return a compiled function of the arrays among the arguments, and these arrays."""
     leaves, structure = jax.tree_util.tree_flatten((args, kwargs))
     places = [place for place, leaf in enumerate(leaves) if isinstance(leaf, jax.Array)]
 
-    def of_arrays(*arrays: object) -> Any:
+    def of_arrays(*arrays: object) -> object:
         given = list(leaves)
         for place, array in zip(places, arrays, strict=True):
             given[place] = array

@@ -46,11 +46,11 @@ class DifferentiatedCall(Protocol):
 class Functions(dict[str, Any]):
     """The functions and names of a formula; operators are looked up when a formula calls them."""
 
-    def __init__(self, operator: Callable[[str], Any]) -> None:
+    def __init__(self, operator: Callable[[str], object]) -> None:
         super().__init__({**FUNCTIONS, **DTYPES})
         self._operator = operator
 
-    def __missing__(self, name: str) -> Any:
+    def __missing__(self, name: str) -> object:
         self[name] = found = self._operator(name)
         return found
 

@@ -86,7 +86,7 @@ class LibraryOperator:
         """Return the derivative of a call for the inputs that move, and its residuals."""
         return formula_linear(call, self._rules.gradients, self._functions, inputs, outputs, moving)
 
-    def _operator(self, name: str) -> Any:
+    def _operator(self, name: str) -> object:
         """Return the operator that a formula calls by this name."""
         if name.startswith("aten::"):
             from opbridge.frameworks.aten.aten_runtime import open_operator

@@ -31,13 +31,13 @@ def alike(values: Sequence[object]) -> list[Any]:
     ]
 
 
-def _spread(value: object, axes: tuple[object, ...]) -> Any:
+def _spread(value: object, axes: tuple[object, ...]) -> object:
     if hasattr(jax.lax, "pcast"):
         return jax.lax.pcast(value, axes, to="varying")
     return jax.lax.pvary(value, axes)
 
 
-def abstract_like(inputs: Sequence[Any], shape: Sequence[Any], dtype: Any, spec: PartitionSpec) -> Any:
+def abstract_like(inputs: Sequence[Any], shape: Sequence[Any], dtype: Any, spec: PartitionSpec) -> object:
     """Return the type of an output: it varies like the inputs, and `spec` shards it if axes are explicit."""
     if not inputs:
         return ShapedArray(tuple(shape), dtype)
@@ -57,12 +57,12 @@ def spec_of(like: jax.ShapeDtypeStruct) -> PartitionSpec:
     return PartitionSpec() if like.sharding is None else like.sharding.spec
 
 
-def lying_as(value: object, sharding: NamedSharding) -> Any:
+def lying_as(value: object, sharding: NamedSharding) -> object:
     """Return the value, resharded if its type says another sharding."""
     return value if jax.typeof(value).sharding.spec == sharding.spec else _reshard(value, sharding)
 
 
-def _reshard(value: object, sharding: NamedSharding) -> Any:
+def _reshard(value: object, sharding: NamedSharding) -> object:
     if hasattr(jax.sharding, "reshard"):
         return jax.sharding.reshard(value, sharding)
     from jax.experimental.shard import reshard

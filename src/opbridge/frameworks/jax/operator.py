@@ -71,7 +71,7 @@ class JaxOperator:
         )
         return self._table
 
-    def _function_for(self, arguments: Mapping[str, object]) -> Callable[..., Any]:
+    def _function_for(self, arguments: Mapping[str, object]) -> Callable[..., object]:
         """Return the function that runs on the tensors of a call with these arguments."""
         schema = self.operator.schema
         kinds = tuple(self._kind(item, arguments.get(item.name)) for item in schema.tensor_arguments)
@@ -83,7 +83,7 @@ class JaxOperator:
         call = LibraryCall(self.operator, self.operator.attributes(attributes), kinds)
         return traced(call) if any(map(is_traced, jax.tree.leaves(dict(arguments)))) else compiled(call)
 
-    def _kind(self, argument: Argument, value: object) -> Any:
+    def _kind(self, argument: Argument, value: object) -> object:
         if "[" not in str(argument.type):
             return self._tensor_kind(argument, argument.name, value, argument.type.is_optional)
         if value is None and argument.type.is_optional:

@@ -80,7 +80,7 @@ call_p.def_abstract_eval(_call_outputs)
 linear_p.def_abstract_eval(_linear_outputs)
 
 
-def _lower(device: str, ctx: Any, *operands: Any, call: Call) -> list[Any]:
+def _lower(device: str, ctx: Any, *operands: Any, call: Call) -> list[object]:
     if device not in call.devices:
         raise KernelError(f"{call.name} has no kernel for {device}; it has kernels for {', '.join(call.devices)}")
     call.target(device)  # report errors now rather than when the program runs
@@ -110,11 +110,11 @@ def _lower_divided(ctx: Any, *operands: Any, call: Call) -> list[Any]:
     return results
 
 
-def _converted(value: Any, dtype: Any) -> Any:
+def _converted(value: Any, dtype: Any) -> object:
     return stablehlo.convert(ir.RankedTensorType.get(value.type.shape, mlir.dtype_to_ir_type(dtype)), value)
 
 
-def _refuse_platform(ctx: Any, *operands: Any, call: Call) -> list[Any]:
+def _refuse_platform(ctx: Any, *operands: Any, call: Call) -> list[object]:
     platforms = ctx.platforms or ctx.module_context.platforms
     raise KernelError(
         f"{call.name} has no kernel for {', '.join(platforms)}; in JAX, operators run on {' and '.join(_PLATFORMS)}"
@@ -155,7 +155,7 @@ def _has_tangent(value: Like) -> bool:
     return bool(jnp.issubdtype(value.dtype, jnp.inexact))
 
 
-def _call_jvp(primals: Sequence[Array], tangents: Sequence[object], *, call: Call) -> tuple[list[Array], list[Any]]:
+def _call_jvp(primals: Sequence[Array], tangents: Sequence[object], *, call: Call) -> tuple[list[Array], list[object]]:
     outputs = bind_call(call, *primals)
     zeros: list[Any] = [ad.Zero(jax.typeof(output).to_tangent_aval()) for output in outputs]
     moving = tuple(place for place, tangent in enumerate(tangents) if not _is_zero(tangent))
@@ -171,7 +171,7 @@ def _call_jvp(primals: Sequence[Array], tangents: Sequence[object], *, call: Cal
 
 def _linear_jvp(
     primals: Sequence[Array], tangents: Sequence[object], *, linear: Linear
-) -> tuple[Sequence[Array], Sequence[Any]]:
+) -> tuple[Sequence[Array], Sequence[object]]:
     moving = [place for place, tangent in enumerate(tangents) if not _is_zero(tangent)]
     if all(place >= linear.residuals for place in moving):
         filled = [ad.instantiate_zeros(tangent) for tangent in tangents[linear.residuals :]]
@@ -188,7 +188,7 @@ def _linear_jvp(
     return outputs, pushed
 
 
-def _linear_transpose(cotangents: Sequence[Any], *operands: Any, linear: Linear) -> list[Any]:
+def _linear_transpose(cotangents: Sequence[object], *operands: Any, linear: Linear) -> list[object]:
     residuals, inputs = operands[: linear.residuals], operands[linear.residuals :]
     if all(map(_is_zero, cotangents)):
         return [None] * len(operands)

@@ -78,7 +78,7 @@ def partitioned(bind: Bind, call: Call, inputs: Sequence[Like], outputs: Sequenc
     function.def_partition(
         partition, infer_sharding_from_operands=infer, sharding_rule=_shardy_rule(layout.inputs, names)
     )
-    divided: Callable[..., Any] = function
+    divided: Callable[..., object] = function
     return divided
 
 
@@ -133,7 +133,7 @@ def _output_names(call: Call, layout: Layout) -> tuple[Names, ...]:
     return (*(layout.inputs[number] for number in call.written), *layout.outputs)
 
 
-def _specs(values: Iterable[Like]) -> list[Sequence[Any]]:
+def _specs(values: Iterable[Like]) -> list[Sequence[object]]:
     return [() if value.sharding is None else tuple(value.sharding.spec) for value in values]
 
 

@@ -32,7 +32,7 @@ def say_once(reason: str) -> None:
     )
 
 
-def lowered(call: Call, device: str, reason: OpbridgeError) -> Callable[..., list[Any]]:
+def lowered(call: Call, device: str, reason: OpbridgeError) -> Callable[..., list[object]]:
     """Return the lowering that replaces the handler; raise `reason` if a callback cannot replace it."""
     if device != "cpu" or not isinstance(call, LibraryCall):
         raise reason

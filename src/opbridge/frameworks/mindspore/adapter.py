@@ -46,7 +46,7 @@ class MindSporeOperator:
         self._library = library
         self._index = index
         self._native = RuleOperator(library.catalog.plan, index)
-        self._makers: dict[Kinds, Callable[..., Any]] = {}
+        self._makers: dict[Kinds, Callable[..., object]] = {}
 
     @property
     def op(self) -> Op:
@@ -79,7 +79,7 @@ class MindSporeOperator:
             self._makers[kinds] = module_of(f"{self.schema.name}_bprop", bprop.text, names, self).make
         return self._makers[kinds]
 
-    def _operator(self, name: str) -> Any:
+    def _operator(self, name: str) -> object:
         """Return the operator that a formula calls by this name."""
         if name.startswith("aten::"):
             from opbridge.frameworks.aten.aten_operator import AtenOperator  # which imports PyTorch
@@ -91,7 +91,7 @@ class MindSporeOperator:
             raise UnsupportedError(f"{self.name}: its derivative calls {name}, which MindSpore has not")
         return self._library.view(names.index(name), "mindspore")
 
-    def _refuse(self, gradients: tuple[Any, ...]) -> int:
+    def _refuse(self, gradients: tuple[object, ...]) -> int:
         """Raise UnsupportedError for an operator without derivatives, unless none of its outputs are floats."""
         if any(dtype in _DIFFERENTIABLE for dtype in gradients):
             raise UnsupportedError(

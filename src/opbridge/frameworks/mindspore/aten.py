@@ -78,7 +78,7 @@ def _form_of(overload: object, random: bool = False) -> int:
 class AtenPrimitive(OperatorPrimitive):
     """A primitive for inputs of known sizes, whose outputs Python infers and checks."""
 
-    _inference: tuple[Any, Any] = ((), ())
+    _inference: tuple[object, object] = ((), ())
 
     def __infer__(self, *inputs: Mapping[str, Any]) -> dict[str, Any]:
         outputs = _core.infer_target(self._target, tuple(item["shape"] for item in inputs))
@@ -227,7 +227,7 @@ class AtenCell(nn.Cell):  # type: ignore[misc]
             key, self._resolved(AtenPrimitive if static else DynamicPrimitive, overload, capsule, slots, draws)
         )
 
-    def _target(self, args: list[Any], kwargs: Mapping[str, object]) -> tuple[object, int, bool]:
+    def _target(self, args: list[object], kwargs: Mapping[str, object]) -> tuple[object, int, bool]:
         if (device := ms.get_context("device_target")) != "CPU":
             raise UnsupportedError(
                 f"{self._operator.full_name}: opbridge runs on MindSpore's CPU backend, the device target is {device}; "
@@ -301,7 +301,7 @@ def _primitive(
 
 
 @cache
-def _bprop_maker(are_bool: tuple[bool, ...], results: Given) -> Callable[[Constant], Callable[..., Any]]:
+def _bprop_maker(are_bool: tuple[bool, ...], results: Given) -> Callable[[Constant], Callable[..., object]]:
     """Return a function that makes a bprop; Graph mode reads its source and requires a name for each parameter."""
     names = [f"x{place}" for place in range(len(are_bool))]
     tensors = f"({' '.join(f'{name},' for name in names)})"
@@ -321,7 +321,7 @@ def _bprop_maker(are_bool: tuple[bool, ...], results: Given) -> Callable[[Consta
     )
     known = {"dtypes_of": dtypes_of, "as_tuple": as_tuple, "zero": zero}
     module = module_of(f"bprop_{len(are_bool)}", text, known, _bprop_maker)
-    maker: Callable[[Constant], Callable[..., Any]] = module.maker
+    maker: Callable[[Constant], Callable[..., object]] = module.maker
     return maker
 
 
@@ -330,14 +330,14 @@ def zero(tensor: torch.Tensor) -> Any:
     return tensor.astype(ms.float32)
 
 
-def as_tuple(result: object) -> Any:
+def as_tuple(result: object) -> object:
     """Return the result as a tuple; Graph mode compiles this function."""
     if isinstance(result, Tensor):
         return (result,)
     return result
 
 
-def dtypes_of(tensors: Any) -> Any:
+def dtypes_of(tensors: Any) -> object:
     """Return the element types of tensors; Graph mode compiles this function."""
     return tuple([x.dtype for x in tensors])
 
@@ -370,7 +370,7 @@ def tensors_in(value: object) -> Any:
     return found
 
 
-def _key(value: object, tensors: list[Tensor]) -> Any:
+def _key(value: object, tensors: list[Tensor]) -> object:
     """Return a hashable form of an argument in which only equal values are equal: int is not bool, 0.0 is not -0.0."""
     if isinstance(value, Tensor):
         tensors.append(value)
@@ -380,7 +380,7 @@ def _key(value: object, tensors: list[Tensor]) -> Any:
     return type(value), value.hex() if isinstance(value, float) else _hashable(value)
 
 
-def _hashable(value: object) -> Any:
+def _hashable(value: object) -> object:
     try:
         hash(value)
     except TypeError:
@@ -400,7 +400,7 @@ def _slot(dtype: object, shape: tuple[int, ...] = ()) -> torch.Tensor:
     return torch.empty(shape, dtype=getattr(torch, name), device="meta")
 
 
-def _placed(value: object, slots: Any) -> Any:
+def _placed(value: object, slots: Any) -> object:
     if isinstance(value, Tensor):
         return next(slots)
     if isinstance(value, (list, tuple)):
@@ -417,7 +417,7 @@ def _from_graph(value: object, slots: list[torch.Tensor]) -> Any:
     return attribute(value)
 
 
-def attribute(value: object) -> Any:
+def attribute(value: object) -> object:
     """Return a value that is not a tensor as PyTorch accepts it."""
     return getattr(torch, DTYPE_NAMES[value]) if isinstance(value, typing.Type) else value
 

@@ -44,7 +44,7 @@ class TorchFunction(nn.Cell):  # type: ignore[misc]
 
     @staticmethod
     def call(
-        name: str, overload: torch._ops.OpOverload, args: Sequence[Any], kwargs: Mapping[str, Any], attribute: Any
+        name: str, overload: torch._ops.OpOverload, args: Sequence[object], kwargs: Mapping[str, object], attribute: Any
     ) -> Any:
         """Return what an overload returns for MindSpore arguments; raise errors of PyTorch as opbridge errors."""
         # MindSpore adds the gradients of all uses of a tensor, and cannot add bools.
@@ -136,7 +136,7 @@ def _tensors(values: Sequence[object]) -> Iterator[Tensor]:
             yield from _tensors(value)
 
 
-def _placed(value: object, tensors: Iterator[torch.Tensor], attribute: Callable[[Any], Any]) -> Any:
+def _placed(value: object, tensors: Iterator[torch.Tensor], attribute: Callable[[Any], object]) -> object:
     if isinstance(value, Tensor):
         return next(tensors)
     if isinstance(value, (list, tuple)):
@@ -144,14 +144,14 @@ def _placed(value: object, tensors: Iterator[torch.Tensor], attribute: Callable[
     return attribute(value)
 
 
-def _unshared(value: Any, written: bool) -> Any:
+def _unshared(value: Any, written: bool) -> object:
     """Clone a tensor that is written to: MindSpore tensors stay unchanged, and the new value is returned."""
     if not written:
         return value
     return [item.clone() for item in value] if isinstance(value, list) else value.clone()
 
 
-def _followed(results: object, changed: Sequence[object]) -> Any:
+def _followed(results: object, changed: Sequence[object]) -> object:
     """Return what an operator returns, followed by what it writes to and does not return."""
     returned = () if results is None else results if isinstance(results, tuple) else (results,)
     more = [value for value in changed if not any(value is each for each in returned)]

@@ -32,9 +32,9 @@ Kinds = tuple[Any, ...]
 DTYPES: Mapping[str, Any] = {name: getattr(ms, "bool_" if name == "bool" else name) for name in DTYPE_CODES}
 """The MindSpore element types by their opbridge names."""
 
-DTYPE_NAMES: Mapping[Any, str] = {dtype: name for name, dtype in DTYPES.items()}
+DTYPE_NAMES: Mapping[object, str] = {dtype: name for name, dtype in DTYPES.items()}
 TYPES = tuple(DTYPES.values())
-CODES: Mapping[Any, int] = {dtype: DTYPE_CODES[name] for name, dtype in DTYPES.items()}
+CODES: Mapping[object, int] = {dtype: DTYPE_CODES[name] for name, dtype in DTYPES.items()}
 
 _MOST_PRIMITIVES = 128
 _MOST_SHAPES = 64
@@ -76,7 +76,7 @@ class CellOperator(Protocol):
 class OperatorPrimitive(ops.Custom):  # type: ignore[misc]
     """An operator with everything fixed except the sizes and contents of its tensors."""
 
-    def __init__(self, name: str, target: object, bprop: Callable[..., Any], *, returns_one: bool = False) -> None:
+    def __init__(self, name: str, target: object, bprop: Callable[..., object], *, returns_one: bool = False) -> None:
         """Publish the target; `returns_one` makes a target with one output return a tensor instead of a tuple."""
         super().__init__(f"{_ENTRY}_of_one" if returns_one else _ENTRY, *self._inference, func_type="aot", bprop=bprop)
         self._target = target
@@ -87,11 +87,11 @@ class OperatorPrimitive(ops.Custom):  # type: ignore[misc]
         self.add_prim_attr("opbridge_target", number)
         self.add_prim_attr("multi_output", not returns_one)
         self._returns_one = returns_one
-        self._inferred: dict[Any, tuple[Any, Any]] = {}
+        self._inferred: dict[object, tuple[object, object]] = {}
 
     # None: MindSpore asks the library. It needs that for shapes if sizes are unknown while a graph is compiled. Types
     # come from Python, because MindSpore would treat a tensor of rank 0 as a number if a library gave its type.
-    _inference: tuple[Any, Any] = (None, ())
+    _inference: tuple[object, object] = (None, ())
 
     def __infer__(self, *inputs: Mapping[str, Any]) -> dict[str, Any]:
         shapes = tuple([tuple(item["shape"]) for item in inputs])
@@ -117,7 +117,7 @@ class EagerPrimitive(OperatorPrimitive):
 class Constant(ops.PrimitiveWithInfer):  # type: ignore[misc]
     """A function of constants that Graph mode runs while it compiles."""
 
-    def __init__(self, name: str, function: Callable[..., Any], parameters: Iterable[str]) -> None:
+    def __init__(self, name: str, function: Callable[..., object], parameters: Iterable[str]) -> None:
         super().__init__(name)
         self.set_const_prim(True)
         self.add_prim_attr("constexpr_prim", True)
@@ -147,10 +147,10 @@ def _is_variable(dtype: Any, value: Any) -> bool:
     return value is None and dtype is not None
 
 
-def _noting_hooks(register: Callable[..., Any]) -> Callable[..., Any]:
+def _noting_hooks(register: Callable[..., object]) -> Callable[..., object]:
     """Wrap a method that registers a hook to note that there is one: checking each kind in every call would be slow."""
 
-    def noting(self: OperatorCell, *args: object, **kwargs: object) -> Any:
+    def noting(self: OperatorCell, *args: object, **kwargs: object) -> object:
         self._has_hooks = True
         return register(self, *args, **kwargs)
 
@@ -199,7 +199,7 @@ class OperatorCell(nn.Cell):  # type: ignore[misc]
     register_backward_pre_hook = _noting_hooks(nn.Cell.register_backward_pre_hook)
     register_backward_hook = _noting_hooks(nn.Cell.register_backward_hook)
 
-    def _as_cell(self, *args: object, **kwargs: object) -> Any:
+    def _as_cell(self, *args: object, **kwargs: object) -> object:
         """Run a call with everything that Cell does around `construct`."""
         try:
             return super().__call__(*args, **kwargs)
@@ -264,7 +264,7 @@ class OperatorCell(nn.Cell):  # type: ignore[misc]
         self._made.move_to_end(key)
         return self._made[key]
 
-    def _kind(self, argument: Argument, type_: object) -> Any:
+    def _kind(self, argument: Argument, type_: object) -> object:
         if type_ is None and argument.type.is_optional:
             return None
         if not is_list(argument):
@@ -302,14 +302,14 @@ class OperatorCell(nn.Cell):  # type: ignore[misc]
         raise CallError(f"{self._operator.name}: argument '{name}' expects {wanted}, got {got}{hint}")
 
 
-def _cast(value: object, dtype: object) -> Any:
+def _cast(value: object, dtype: object) -> object:
     """Cast an argument as MindSpore mixed precision does."""
     if isinstance(value, (tuple, list)):
         return tuple(_cast(item, dtype) for item in value)
     return value.astype(dtype) if isinstance(value, Tensor) and value.is_floating_point() else value
 
 
-def _type_of(value: object) -> Any:
+def _type_of(value: object) -> object:
     """Return the element type of a tensor, or those of a list; a text that describes anything else."""
     if isinstance(value, Tensor):
         return value.dtype

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any
 
 from opbridge.base.errors import UnsupportedError
 from opbridge.frameworks.mindspore.cell import returns_one
@@ -34,7 +33,7 @@ from opbridge.waist.rules.syntax import (
 )
 from opbridge.waist.schema import Argument, Schema
 
-HELPERS: Mapping[str, Callable[..., Any]] = {
+HELPERS: Mapping[str, Callable[..., object]] = {
     **{f"array_{name}": function for name, function in FUNCTIONS.items()},
     **{helper.__name__: helper for helper in (as_gradient, item, matrix_transpose, numel, transpose, unknown_gradient)},
 }

@@ -121,7 +121,7 @@ class _Functions(dict[str, Any]):
         super().__init__({**FUNCTIONS, **DTYPES})
         self._operator = operator
 
-    def __missing__(self, name: str) -> Any:
+    def __missing__(self, name: str) -> object:
         return self._operator.function(name)
 
 

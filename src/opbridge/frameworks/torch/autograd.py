@@ -19,14 +19,14 @@ Names = str | Iterable[str]
 
 def autograd(
     *,
-    forward: Callable[..., Any],
-    backward: Callable[..., Any],
+    forward: Callable[..., object],
+    backward: Callable[..., object],
     saved: Names = (),
     inputs: Names | None = None,
     outputs: Names | None = None,
     gradients: Names | None = None,
     nondifferentiable: Names = (),
-    double_backward: Callable[..., Any] | bool = False,
+    double_backward: Callable[..., object] | bool = False,
     schema: str | None = None,
     out: object = None,
 ) -> Callable[..., Any]:

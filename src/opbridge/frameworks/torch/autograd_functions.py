@@ -21,7 +21,7 @@ Step = Callable[..., Any]
 """Computes gradients from output gradients, saved values, the inputs that the rest depends on, and what is needed."""
 
 
-def differentiable(pair: GradientPair, double_backward: Callable[..., Any] | bool) -> Callable[..., Any]:
+def differentiable(pair: GradientPair, double_backward: Callable[..., object] | bool) -> Callable[..., Any]:
     """Return the differentiable function of a pair."""
     function = _function_class(pair, gradient_step(pair, pair.backward, double_backward))
     taken, returned = len(pair.inputs), None if pair.outputs is None else len(pair.outputs)
@@ -41,7 +41,7 @@ def differentiable(pair: GradientPair, double_backward: Callable[..., Any] | boo
     return presented(call, pair)
 
 
-def presented(call: Callable[..., Any], pair: GradientPair) -> Callable[..., Any]:
+def presented(call: Callable[..., object], pair: GradientPair) -> Callable[..., Any]:
     """Give `call` the name, docstring and signature of the function that it replaces, and return it."""
     import inspect
 
@@ -113,7 +113,7 @@ def transformed() -> bool:
     return bool(torch._C._are_functorch_transforms_active())
 
 
-def slices(call: Callable[..., Any], info: Any, in_dims: Sequence[Any], args: Sequence[Any]) -> Any:
+def slices(call: Callable[..., object], info: Any, in_dims: Sequence[object], args: Sequence[object]) -> Any:
     """Run the call, which returns a tuple, once for each slice of a vmap."""
     if info.batch_size == 0:
         raise UnsupportedError("vmap over no element at all: the shapes of the outputs would be unknown")
@@ -126,7 +126,7 @@ def slices(call: Callable[..., Any], info: Any, in_dims: Sequence[Any], args: Se
     return columns, tuple(0 if isinstance(column, Tensor) else None for column in columns)
 
 
-def _slice(value: Any, dim: Any, at: int) -> Any:
+def _slice(value: Any, dim: Any, at: int) -> object:
     if isinstance(dim, (list, tuple)):
         return [_slice(item, inner, at) for item, inner in zip(value, dim, strict=True)]
     return value if dim is None else value.select(dim, at)
@@ -146,14 +146,14 @@ class Once(Function):  # type: ignore[misc]
     """A gradient that cannot be differentiated again: an attempt raises an error instead of giving zeros."""
 
     @staticmethod
-    def forward(run: Callable[[Sequence[Any]], Any], _: str, count: int, *values: object) -> tuple[Any, ...]:
+    def forward(run: Callable[[Sequence[Any]], object], _: str, count: int, *values: object) -> tuple[Any, ...]:
         """Run the gradient on the first `count` values."""
         # The values after `count` are passed so that the result depends on them.
         found = run(values[:count])
         return tuple(found) if isinstance(found, (list, tuple)) else (found,)
 
     @staticmethod
-    def setup_context(ctx: torch.autograd.function.FunctionCtx, inputs: tuple[Any, ...], output: object) -> None:
+    def setup_context(ctx: torch.autograd.function.FunctionCtx, inputs: tuple[object, ...], output: object) -> None:
         """Keep the error message."""
         ctx.message = inputs[1]
 
@@ -168,7 +168,7 @@ class Once(Function):  # type: ignore[misc]
         return slices(Once.apply, info, in_dims, args)
 
 
-def keep(ctx: torch.autograd.function.FunctionCtx, values: Sequence[Any]) -> None:
+def keep(ctx: torch.autograd.function.FunctionCtx, values: Sequence[object]) -> None:
     """Save values for the backward pass: tensors as PyTorch requires, others as attributes."""
     plain = [None if isinstance(value, Tensor) else value for value in values]
     ctx.plain = plain if any(value is not None for value in plain) else None
@@ -185,7 +185,7 @@ def kept(ctx: torch.autograd.function.FunctionCtx) -> tuple[Any, ...]:
     return tuple(other if tensor is None else tensor for tensor, other in zip(tensors, ctx.plain, strict=True))
 
 
-def zeros_for(grads: Sequence[Any], likes: Sequence[Any]) -> list[Any]:
+def zeros_for(grads: Sequence[Any], likes: Sequence[Any]) -> list[object]:
     """Replace missing gradients by zeros: nothing was computed from those outputs."""
     return [
         torch.zeros(like[0], dtype=like[1], device=like[2]) if grad is None and like is not None else grad
@@ -258,7 +258,7 @@ def _function_class(pair: GradientPair, step: Step) -> type[Function]:
         return graded_places(pair, len(results)) if pair.outputs is None else places_if_named
 
     def setup_context(
-        ctx: torch.autograd.function.FunctionCtx, inputs: tuple[Any, ...], output: tuple[Any, ...]
+        ctx: torch.autograd.function.FunctionCtx, inputs: tuple[object, ...], output: tuple[object, ...]
     ) -> None:
         ctx.set_materialize_grads(False)
         chosen = graded(output)
@@ -287,7 +287,7 @@ def _function_class(pair: GradientPair, step: Step) -> type[Function]:
         return slices(made.apply, info, in_dims, args)
 
     name = getattr(pair.forward.function, "__name__", "function")
-    members: dict[str, Callable[..., Any]] = {
+    members: dict[str, Callable[..., object]] = {
         "forward": forward,
         "setup_context": setup_context,
         "backward": backward,

@@ -67,7 +67,7 @@ def operator(
     return presented(call, pair)
 
 
-def _unseen(args: tuple[object, ...], kwargs: dict[str, Any]) -> bool:
+def _unseen(args: tuple[object, ...], kwargs: dict[str, object]) -> bool:
     """Return whether to bypass the dispatcher, which takes longer than a small function.
 
     Under a torch.func transform this is required: operators registered from Python are not differentiated there.
@@ -89,7 +89,7 @@ def _is_plain(value: object) -> bool:
     return not isinstance(value, (list, tuple)) or all(map(_is_plain, value))
 
 
-def _check(pair: GradientPair, double_backward: Callable[..., Any] | bool, schema: Schema) -> None:
+def _check(pair: GradientPair, double_backward: Callable[..., object] | bool, schema: Schema) -> None:
     if schema.namespace is None:
         raise SchemaError(f"the schema needs a namespace: mylib::{schema}")
     if schema.overload:
@@ -322,7 +322,7 @@ def _define(
 
 
 def _differentiate(
-    defined: object, pair: GradientPair, schema: Schema, double_backward: Callable[..., Any] | bool
+    defined: object, pair: GradientPair, schema: Schema, double_backward: Callable[..., object] | bool
 ) -> None:
     backward = _Backward.of(pair, schema)
     if not callable(double_backward):
@@ -346,7 +346,7 @@ def _register(defined: Any, pair: GradientPair, backward: _Backward, step: Step)
         ctx: torch.autograd.function.FunctionCtx,
         inputs: Values,
         output: Any,
-        keyword_only_inputs: dict[str, Any] | None = None,
+        keyword_only_inputs: dict[str, object] | None = None,
     ) -> None:
         values = [*inputs, *(keyword_only_inputs or {}).values()]
         results = (output,) if isinstance(output, Tensor) else tuple(output)

@@ -18,7 +18,7 @@ def bound(spec: OpSpec, args: Sequence[object], kwargs: Mapping[str, object]) ->
     return {**arguments, **dict(zip((item.name for item in spec.schema.arguments), args, strict=False)), **kwargs}
 
 
-def fake_outputs(spec: OpSpec, arguments: Mapping[str, object]) -> Any:
+def fake_outputs(spec: OpSpec, arguments: Mapping[str, object]) -> object:
     """Return the outputs of an operator without computing them."""
     described = evaluate_out(spec.rules.out, spec.schema, arguments, dtype_name)
     device = next((value.device for value in _leaves(arguments) if isinstance(value, Tensor)), None)

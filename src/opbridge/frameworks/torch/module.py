@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def module(
-    function: Callable[..., Any],
+    function: Callable[..., object],
     *,
     parameters: Shapes,
     init: Mapping[str, Callable[[Any], object]] | None = None,

@@ -20,7 +20,7 @@ Shapes = Mapping[str, Shape] | Callable[..., Mapping[str, Shape]]
 class FunctionModule(torch.nn.Module):  # type: ignore[misc]
     """The base of the classes that `ob.module` creates."""
 
-    _function: Callable[..., Any]
+    _function: Callable[..., object]
     _inputs: tuple[FunctionParameter, ...]
     _shapes: Callable[..., Mapping[str, Shape]]
     _init: Mapping[str, Callable[[Any], object]]
@@ -92,7 +92,7 @@ class FunctionModule(torch.nn.Module):  # type: ignore[misc]
 
 
 def module_class(
-    function: Callable[..., Any],
+    function: Callable[..., object],
     parameters: Shapes,
     init: Mapping[str, Callable[[Any], object]],
     name: str | None,

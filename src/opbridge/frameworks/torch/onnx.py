@@ -31,7 +31,7 @@ _DTYPES = dict(
 _TYPES = [f"tensor({ {'float32': 'float', 'float64': 'double'}.get(name, name) })" for name in _DTYPES.values()]
 
 
-def onnx_translations(*operators: Op | OpLibrary) -> dict[Callable[..., Any], Callable[..., Any]]:
+def onnx_translations(*operators: Op | OpLibrary) -> dict[Callable[..., object], Callable[..., object]]:
     """Return the `custom_translation_table` of torch.onnx.export for operators, or for all operators of a library.
 
     Raises:
@@ -137,7 +137,7 @@ def _declaration(schema: Schema, attributes: Mapping[str, object], onnx: Any) ->
     )
 
 
-def _kind(value: object, onnx: Any) -> Any:
+def _kind(value: object, onnx: Any) -> object:
     kinds = onnx.defs.OpSchema.AttrType
     if isinstance(value, list):
         return kinds.FLOATS if any(isinstance(item, float) for item in value) else kinds.INTS

@@ -62,7 +62,7 @@ class ShardedOperator:
         self._library = library
         self._index = index
         self._said = False
-        self._choices: dict[tuple[Any, ...], Choice] = {}
+        self._choices: dict[tuple[object, ...], Choice] = {}
 
     @property
     def runs_itself(self) -> bool:
@@ -87,7 +87,7 @@ class ShardedOperator:
             strategies.append(OpSpec(outputs[0] if len(outputs) == 1 else outputs, inputs, costs))
         return OpStrategy(strategies)
 
-    def run(self, op: Any, args: tuple[object, ...], kwargs: dict[str, Any]) -> Any:
+    def run(self, op: Any, args: tuple[object, ...], kwargs: dict[str, object]) -> Any:
         """Run a call as DTensor would."""
         bound = self._bound(args, kwargs)
         choice = self._choice(op, bound)
@@ -163,7 +163,7 @@ class ShardedOperator:
     def _bound(self, args: Sequence[object], kwargs: Mapping[str, object]) -> Bound:
         return dict(zip((item.name for item in self.schema.positional), args, strict=False)) | dict(kwargs)
 
-    def _mapped(self, bound: Bound, change: Callable[[tuple[int, int | None], Any], Any]) -> dict[str, Any]:
+    def _mapped(self, bound: Bound, change: Callable[[tuple[int, int | None], Any], object]) -> dict[str, object]:
         """Return the arguments with every tensor changed, in the order of the schema."""
         changed = dict(bound)
         for place, argument in enumerate(self.schema.arguments):

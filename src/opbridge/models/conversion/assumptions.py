@@ -46,7 +46,7 @@ class Assumptions:
     """The assumptions of one trace."""
 
     def __init__(self) -> None:
-        self._found: dict[tuple[str, str], Any] = {}
+        self._found: dict[tuple[str, str], object] = {}
 
     def add(self, tensor: torch.Tensor, known: Any, place: str) -> None:
         """Record that `tensor` holds `known` at `place`; later writes to the tensor do not matter."""

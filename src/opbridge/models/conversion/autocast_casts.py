@@ -39,7 +39,7 @@ class _Casts(TorchDispatchMode):  # type: ignore[misc]
         super().__init__()
         self.found: dict[int, Any] = {}
 
-    def __torch_dispatch__(self, func: Any, types: object, args: Any = (), kwargs: Any = None) -> Any:
+    def __torch_dispatch__(self, func: Any, types: object, args: Any = (), kwargs: Any = None) -> object:
         if func is _aten._to_copy.default and (kwargs or {}).get("dtype") is not None:
             self.found.setdefault(id(args[0]), kwargs["dtype"])
         return func(*args, **(kwargs or {}))

@@ -52,11 +52,11 @@ def as_operators() -> Iterator[None]:
         torch.autograd.Function.apply = original
 
 
-_running: list[Any] = []
+_running: list[object] = []
 """The functions that are running; the functions that they apply are not replaced."""
 
 
-def _applied(cls: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def _applied(cls: Any, args: tuple[object, ...], kwargs: dict[str, object]) -> object:
     target = f"{cls.__module__}:{cls.__qualname__}"
     if kwargs or not all(isinstance(each, (torch.Tensor, *_CONSTANTS)) for each in args):
         raise UnsupportedError(
@@ -83,7 +83,7 @@ _gives_several: dict[str, bool] = {}
 
 
 @cache
-def _defined(cls: type[torch.autograd.Function], target: str, pattern: tuple[Any, ...]) -> str:
+def _defined(cls: type[torch.autograd.Function], target: str, pattern: tuple[object, ...]) -> str:
     written = ", ".join(["..." if each is ... else repr(each) for each in pattern])
     digest = hashlib.sha256(f"{target}({written})".encode()).hexdigest()[:8]
     name = f"{re.sub(r'[^A-Za-z0-9]+', '_', cls.__qualname__)}_{digest}"
@@ -94,9 +94,9 @@ def _defined(cls: type[torch.autograd.Function], target: str, pattern: tuple[Any
 
 
 def _kernel(
-    cls: type[torch.autograd.Function], target: str, pattern: tuple[Any, ...]
+    cls: type[torch.autograd.Function], target: str, pattern: tuple[object, ...]
 ) -> Callable[[list[Any]], list[Any]]:
-    def run(given: list[Any]) -> list[Any]:
+    def run(given: list[object]) -> list[Any]:
         left = iter(given)
         _running.append(cls)
         try:

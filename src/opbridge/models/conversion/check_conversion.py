@@ -27,7 +27,9 @@ gradient that is zero except for rounding is no larger: the bias of attention ke
 same holds for a running mean that is zero except for rounding."""
 
 
-def check(module: torch.nn.Module, folder: Path, args: Sequence[Any], kwargs: Mapping[str, Any]) -> list[Comparison]:
+def check(
+    module: torch.nn.Module, folder: Path, args: Sequence[object], kwargs: Mapping[str, object]
+) -> list[Comparison]:
     """Compare the package in `folder` with the module, and leave the module unchanged.
 
     Training is compared too, if the network draws no random numbers there.
@@ -66,7 +68,7 @@ def loaded_side(loaded: object, inputs: Sequence[Array]) -> Side:
 
 
 def _compared(
-    module: torch.nn.Module, side: Side, args: Sequence[Any], kwargs: Mapping[str, Any]
+    module: torch.nn.Module, side: Side, args: Sequence[object], kwargs: Mapping[str, object]
 ) -> Iterator[Comparison]:
     if _draws(module, args, kwargs):
         raise UnsupportedError(
@@ -148,7 +150,7 @@ def _gradients(
     expected: Sequence[object],
     loss: tuple[int, object],
     trained: Mapping[str, object],
-    results: Callable[[], Sequence[Any]],
+    results: Callable[[], Sequence[object]],
 ) -> Iterator[Comparison]:
     """Yield the gradient comparisons, with the rounding allowed that norms of few elements amplify."""
     wanted, gradients = _of_both(side, expected, loss, trained)

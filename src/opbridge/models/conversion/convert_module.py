@@ -157,7 +157,7 @@ def _count() -> int:
     return sum(name.startswith("opbridge_converted_") for name in sys.modules)
 
 
-def _state(exported: Exported) -> dict[str, Any]:
+def _state(exported: Exported) -> dict[str, object]:
     state = {name: value for name, value in exported.state.items() if name not in exported.tied}
     return {name.replace("@", "__"): array_of(value) for name, value in state.items()}
 

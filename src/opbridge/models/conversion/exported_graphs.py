@@ -44,7 +44,7 @@ class Exported:
     name: str
     modules: Mapping[str, ModuleGraphs]
     """By path, parents first."""
-    submodules: Mapping[str, Any]
+    submodules: Mapping[str, object]
     """Nested graphs of both modes, by `MODE:MODULE:NAME`."""
     state: Mapping[str, torch.Tensor]
     """Parameters, buffers and constants, by name."""
@@ -70,8 +70,8 @@ class Exported:
 
 def export(
     module: torch.nn.Module,
-    args: Sequence[Any],
-    kwargs: Mapping[str, Any],
+    args: Sequence[object],
+    kwargs: Mapping[str, object],
     dynamic_shapes: Any = None,
     *,
     needs_sizes: bool = False,
@@ -91,7 +91,7 @@ def export(
             found[mode] = trace.tree()
     inference = found["inference"]
     modules: dict[str, ModuleGraphs] = {}
-    submodules: dict[str, Any] = {}
+    submodules: dict[str, object] = {}
     parts = {mode: dict(tree.named_modules(remove_duplicate=False)) for mode, tree in found.items()}
     originals = dict(module.named_modules(remove_duplicate=False))
     for path in {**parts["inference"], **parts["training"]}:
@@ -141,7 +141,7 @@ def _attribute(part: object, path: str) -> Any:
     return part
 
 
-def _state(module: torch.nn.Module) -> dict[str, Any]:
+def _state(module: torch.nn.Module) -> dict[str, object]:
     found = dict(module.named_parameters(remove_duplicate=False))
     found.update(module.named_buffers(remove_duplicate=False))
     return {name: value.detach() for name, value in found.items()}
@@ -175,7 +175,7 @@ class _Trace:
     module: torch.nn.Module
     args: tuple[Any, ...]
     kwargs: dict[str, Any]
-    dynamic_shapes: Any
+    dynamic_shapes: object
     mode: str
     needs_sizes: bool
     notes: dict[str, None]
@@ -303,7 +303,7 @@ class _Watch(TorchFunctionMode):  # type: ignore[misc]
         self._without_gradients: list[str] = []
         """The lines at which the network switches gradients off."""
 
-    def __torch_function__(self, func: Any, types: object, args: Any = (), kwargs: Any = None) -> Any:
+    def __torch_function__(self, func: Any, types: object, args: Any = (), kwargs: Any = None) -> object:
         if func in _COMPARED and hasattr(args[0], _DRAWN):
             return self._compared(func, args)
         if func is torch.Tensor.__bool__ and hasattr(args[0], _DECIDED):
@@ -316,7 +316,7 @@ class _Watch(TorchFunctionMode):  # type: ignore[misc]
             setattr(result, _DRAWN, True)
         return result
 
-    def _compared(self, func: Any, args: Any) -> Any:
+    def _compared(self, func: Any, args: Any) -> object:
         """Return whether a drawn number is less (or greater) than a bound in a branch, as for most draws."""
         bound, is_less = args[1], func in _COMPARED[:2]
         if bound <= 0:

@@ -57,7 +57,7 @@ def _first_gradient(
     exported: Exported, side: Side, steps: Sequence[Step], source: Path, args: Any, kwargs: Any
 ) -> Difference | None:
     lines = {node.lineno: node.value for node in ast.walk(_parsed(source)) if isinstance(node, ast.Assign)}
-    by_node: dict[Any, list[Step]] = defaultdict(list)
+    by_node: dict[object, list[Step]] = defaultdict(list)
     for step in steps:
         by_node[step.path, step.origin.node].append(step)
     found: list[Difference] = []

@@ -38,7 +38,7 @@ class Side(Protocol):
         """Return one of the framework's tensors as an array."""
 
     def pulled_back(
-        self, function: Callable[..., Any], given: Sequence[Array], index: int, factors: Array
+        self, function: Callable[..., object], given: Sequence[Array], index: int, factors: Array
     ) -> list[Array]:
         """Return the gradients, by each given array, of the sum of a result times factors."""
 

@@ -138,7 +138,7 @@ class Body(ABC):
         """Nested graphs of this module, by name."""
         self.place = place
         self.lines: list[str] = []
-        self.env: dict[Any, str] = {}
+        self.env: dict[object, str] = {}
         self.taken: set[str] = (
             set(keyword.kwlist)
             | set(dir(builtins))

@@ -27,7 +27,7 @@ class Replay(torch.fx.Interpreter):  # type: ignore[misc]
         with torch.no_grad():
             self.run(*tensors([*args, *kwargs.values()]))
 
-    def run_node(self, n: torch.fx.Node) -> Any:
+    def run_node(self, n: torch.fx.Node) -> object:
         """Run a node, and report copies: an in-place operator changes its arguments."""
         given = [self.fetch_args_kwargs_from_env(n)] if isinstance(n.target, OpOverload) else [None]
         if given[0] is not None and n.target._schema.is_mutable:
@@ -42,7 +42,7 @@ class Replay(torch.fx.Interpreter):  # type: ignore[misc]
             return self._inner(self._nested[target])
         return self._exported.state[f"{self._path}.{target}".lstrip(".")].clone()
 
-    def _inner(self, module: torch.nn.Module) -> Callable[..., Any]:
+    def _inner(self, module: torch.nn.Module) -> Callable[..., object]:
         """Return a nested graph as a function; its nodes are part of the source of their module."""
 
         def run(*operands: Any) -> Any:
@@ -53,11 +53,11 @@ class Replay(torch.fx.Interpreter):  # type: ignore[misc]
 
         return run
 
-    def call_module(self, target: Any, args: Any, kwargs: Any) -> Any:
+    def call_module(self, target: Any, args: Any, kwargs: Any) -> object:
         """Run the graph of a module."""
         path = f"{self._path}.{target}".lstrip(".")
         return Replay(self._exported, path, self._tell).run(*args, *kwargs.values())
 
 
-def _cloned(value: object) -> Any:
+def _cloned(value: object) -> object:
     return value.detach().clone() if isinstance(value, torch.Tensor) else value

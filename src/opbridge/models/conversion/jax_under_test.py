@@ -30,7 +30,7 @@ class JaxSide:
         self._values = self._values | assigned
         return [np.asarray(each) for each in listed(found)]
 
-    def _call(self, values: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
+    def _call(self, values: dict[str, object]) -> tuple[Any, dict[str, Any]]:
         """Return the results, and the values that were assigned to buffers."""
         found = self._network(values, *self._inputs, train=self._trains)
         return found if self._trains else (found, {})
@@ -38,7 +38,7 @@ class JaxSide:
     def gradients(self, index: int, factors: Array, names: Sequence[str]) -> dict[str, Array]:
         """Return the gradients of the sum of a result times factors, by parameter name."""
 
-        def total(trained: dict[str, Any]) -> Any:
+        def total(trained: dict[str, object]) -> Any:
             return (listed(self._call(self._values | trained)[0])[index] * factors).sum()
 
         found = jax.jit(jax.grad(total))({name: self._values[name] for name in names})
@@ -66,7 +66,7 @@ class JaxSide:
         return np.asarray(value)
 
     def pulled_back(
-        self, function: Callable[..., Any], given: Sequence[Array], index: int, factors: Array
+        self, function: Callable[..., object], given: Sequence[Array], index: int, factors: Array
     ) -> list[Array]:
         """Return the gradients, by each given array, of the sum of a result times factors."""
 

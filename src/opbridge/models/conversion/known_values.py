@@ -40,7 +40,7 @@ class KnownValues(TorchFunctionMode):  # type: ignore[misc]
         self._assumed.add(_memory(twin))
         setattr(tensor, _TWIN, twin)
 
-    def __torch_function__(self, func: Any, types: object, args: Any = (), kwargs: Any = None) -> Any:
+    def __torch_function__(self, func: Any, types: object, args: Any = (), kwargs: Any = None) -> object:
         kwargs = kwargs or {}
         if torch.compiler.is_dynamo_compiling():  # Dynamo traces the parts of control flow, and this mode with them.
             return func(*args, **kwargs)
@@ -68,12 +68,12 @@ class KnownValues(TorchFunctionMode):  # type: ignore[misc]
             self._assumptions.add(each, _outside(torch.Tensor.tolist, (_twin(each),), {}), caller())
         return True
 
-    def _number(self, value: object) -> Any:
+    def _number(self, value: object) -> object:
         """Return a known tensor without axes as a number, and any other value unchanged."""
         is_number = isinstance(value, torch.Tensor) and not value.ndim and self._is_known(value)
         return _outside(torch.Tensor.item, (_twin(value),), {}) if is_number and self._is_granted(value) else value
 
-    def _with_sizes(self, func: Any, args: Any) -> tuple[Any, Any]:
+    def _with_sizes(self, func: Any, args: Any) -> tuple[object, object]:
         """Return a call that takes a known number of elements, by a mask or between known numbers."""
         if func is torch.Tensor.__getitem__:
             parts = args[1] if isinstance(args[1], tuple) else (args[1],)
@@ -84,7 +84,7 @@ class KnownValues(TorchFunctionMode):  # type: ignore[misc]
             return partial(self._nonzero, func is torch.where), args
         return func, args
 
-    def _nonzero(self, each_axis: bool, mask: object, as_tuple: bool = False) -> Any:
+    def _nonzero(self, each_axis: bool, mask: object, as_tuple: bool = False) -> object:
         places = self._places(mask)
         return tuple(places) if each_axis or as_tuple else torch.stack(places, -1)
 
@@ -98,13 +98,13 @@ class KnownValues(TorchFunctionMode):  # type: ignore[misc]
             isinstance(value, torch.Tensor) and value.dtype is torch.bool and value.ndim > 0 and self._is_known(value)
         )
 
-    def _places(self, mask: Any) -> Sequence[Any]:
+    def _places(self, mask: Any) -> Sequence[object]:
         """Return the places that a mask takes, as one index of known size per axis."""
         count = mask.count_nonzero()
         self.assume(count, _outside(torch.count_nonzero, (_twin(mask),), {}))
         return [*torch.nonzero_static(mask, size=self._number(count)).unbind(1)]
 
-    def _computed(self, func: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+    def _computed(self, func: Any, args: Sequence[object], kwargs: Mapping[str, object]) -> object:
         """Return the result of a call whose arguments are all known; else _UNKNOWN."""
         name = getattr(func, "__name__", "")
         leaves = tree_leaves((args, dict(kwargs)))
@@ -163,7 +163,7 @@ _MOST_ELEMENTS = 1 << 20
 _MOST_ASSUMED = 1 << 10
 
 
-def _outside(func: Callable[..., Any], args: Any, kwargs: Any) -> Any:
+def _outside(func: Callable[..., object], args: Any, kwargs: Any) -> object:
     """Call a function with values, outside the trace; return _UNKNOWN if it fails, draws or is large."""
     with torch._C.DisableTorchFunction(), _disable_current_modes(), torch.no_grad():
         before = torch.get_rng_state()
@@ -190,7 +190,7 @@ def _known(value: object) -> Any:
     return getattr(value, _TWIN, value) if isinstance(value, torch.Tensor) else value
 
 
-def _twin(value: object) -> Any:
+def _twin(value: object) -> object:
     return getattr(value, _TWIN, None)
 
 
@@ -207,5 +207,5 @@ def _memory(tensor: torch.Tensor) -> int:
     return int(tensor.untyped_storage().data_ptr())
 
 
-def _sized_as(tensor: torch.Tensor) -> Any:
+def _sized_as(tensor: torch.Tensor) -> object:
     return _outside(torch.empty, (tuple(tensor.shape),), {"dtype": tensor.dtype})

@@ -70,7 +70,7 @@ def _leaves(node: torch.fx.Node, given: Any) -> dict[Any, Any]:
     return found
 
 
-def _replaced(node: torch.fx.Node, given: Any, copies: Mapping[Any, Any]) -> Any:
+def _replaced(node: torch.fx.Node, given: Any, copies: Mapping[object, object]) -> Any:
     def mixed(one: Any, other: Any) -> Any:
         if isinstance(one, torch.fx.Node):
             return copies.get(one, other)

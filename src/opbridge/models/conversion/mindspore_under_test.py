@@ -62,7 +62,7 @@ class MindSporeSide:
         return np.asarray(widened.asnumpy())
 
     def pulled_back(
-        self, function: Callable[..., Any], given: Sequence[Array], index: int, factors: Array
+        self, function: Callable[..., object], given: Sequence[Array], index: int, factors: Array
     ) -> list[Array]:
         """Return the gradients, by each given array, of the sum of a result times factors."""
         weights = ms.Tensor(factors)
@@ -74,7 +74,7 @@ class MindSporeSide:
         return [self.array(each) for each in (found if isinstance(found, tuple) else (found,))]
 
 
-def _tensor(array: Array) -> Any:
+def _tensor(array: Array) -> object:
     if array.dtype.name == "bfloat16":
         return ms.Tensor(array.astype(np.float32)).astype(ms.bfloat16)
     return ms.Tensor(np.ascontiguousarray(array))

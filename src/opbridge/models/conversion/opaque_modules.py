@@ -95,7 +95,7 @@ def filled(pattern: object, tensors: list[torch.Tensor]) -> Any:
     return tree_map(lambda leaf: next(left) if isinstance(leaf, torch.Tensor) else leaf, pattern)
 
 
-def operator_of(whole: Whole) -> Any:
+def operator_of(whole: Whole) -> object:
     """Define the operator that runs a module, and return it from `torch.ops`.
 
     Raises:
@@ -138,7 +138,7 @@ def _define(name: str, stored: bytes) -> None:
 def _kernel(stored: bytes) -> Callable[[list[Any]], list[Any]]:
     made: list[Whole] = []
 
-    def run(given: list[Any]) -> list[Any]:
+    def run(given: list[object]) -> list[Any]:
         if not made:
             made.append(pickle.loads(stored))
         return made[0].run(given)
@@ -161,7 +161,7 @@ def _stored(whole: Whole) -> bytes:
 class _Pickler(pickle.Pickler):
     """A pickler that leaves out the values that every call passes."""
 
-    def __init__(self, file: Any, brought: set[Any]) -> None:
+    def __init__(self, file: Any, brought: set[object]) -> None:
         super().__init__(file)
         self._brought = brought
 
@@ -171,6 +171,6 @@ class _Pickler(pickle.Pickler):
         return _blank, (tuple(value.shape), value.dtype, isinstance(value, torch.nn.Parameter), value.requires_grad)
 
 
-def _blank(shape: tuple[int, ...], dtype: object, is_parameter: bool, requires_grad: bool) -> Any:
+def _blank(shape: tuple[int, ...], dtype: object, is_parameter: bool, requires_grad: bool) -> object:
     tensor = torch.empty(shape, dtype=dtype, device="meta")
     return torch.nn.Parameter(tensor, requires_grad) if is_parameter else tensor

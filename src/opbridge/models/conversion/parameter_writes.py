@@ -6,7 +6,6 @@ Writes to buffers are kept. Writes to weights are left out if they change nothin
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from typing import Any
 
 import torch
 
@@ -35,7 +34,7 @@ def settle(program: torch.export.ExportedProgram, trained: Collection[str]) -> N
     _settle(program.graph_module, {node: name for node, name in inputs.items() if name in trained})
 
 
-def _settle(module: torch.nn.Module, weights: Mapping[Any, str]) -> None:
+def _settle(module: torch.nn.Module, weights: Mapping[object, str]) -> None:
     for node in list(module.graph.nodes):
         if node.target in _REGIONS:
             _settle_regions(module, node, weights)
@@ -49,7 +48,7 @@ def _settle(module: torch.nn.Module, weights: Mapping[Any, str]) -> None:
             module.graph.erase_node(node)
 
 
-def _settle_regions(module: torch.nn.Module, node: torch.fx.Node, weights: Mapping[Any, str]) -> None:
+def _settle_regions(module: torch.nn.Module, node: torch.fx.Node, weights: Mapping[object, str]) -> None:
     """Settle the writes in a region such as torch.no_grad(), which is a separate graph.
 
     No gradient leads out of that graph, so users of a result that is a weight get the weight itself.

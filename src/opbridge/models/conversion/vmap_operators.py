@@ -26,7 +26,7 @@ def _name(node: torch.fx.Node) -> str:
     return getattr(node.target, "__name__", "")
 
 
-def _regions(graph: torch.fx.Graph) -> Iterator[list[Any]]:
+def _regions(graph: torch.fx.Graph) -> Iterator[list[object]]:
     """Yield the nodes of each outermost vmap, from its beginning to its end."""
     region: list[torch.fx.Node] = []
     depth = 0
@@ -62,7 +62,7 @@ def _replace(module: torch.nn.Module, region: list[torch.fx.Node]) -> None:
         module.graph.erase_node(node)
 
 
-def _alone(module: object, region: list[torch.fx.Node], given: list[Any], results: list[Any]) -> Any:
+def _alone(module: object, region: list[torch.fx.Node], given: list[Any], results: list[object]) -> object:
     """Return a region as a separate module."""
     graph = torch.fx.Graph()
     known = {node: graph.placeholder(node.name) for node in given}

@@ -53,7 +53,7 @@ def bases(node: torch.fx.Node) -> Iterator[Any]:
         yield node
 
 
-def merged(view: torch.fx.Node, bound: Mapping[str, object]) -> tuple[OpOverload, tuple[Any, ...]] | None:
+def merged(view: torch.fx.Node, bound: Mapping[str, object]) -> tuple[OpOverload, tuple[object, ...]] | None:
     """Return the operator that puts a written part back, and its arguments after base and part; else None."""
     name = view.target._opname
     if name == "slice":
@@ -70,7 +70,7 @@ def merged(view: torch.fx.Node, bound: Mapping[str, object]) -> tuple[OpOverload
     return None
 
 
-def turned_back(view: torch.fx.Node, bound: Mapping[str, Any]) -> tuple[OpOverload, tuple[Any, ...]] | None:
+def turned_back(view: torch.fx.Node, bound: Mapping[str, Any]) -> tuple[OpOverload, tuple[object, ...]] | None:
     """Return the operator that turns a view of all elements into its base, and its arguments after the view."""
     name, base = view.target._opname, view.args[0].meta["val"]
     if name in _RESHAPED:
@@ -108,7 +108,7 @@ def written_inputs(graphs: Callable[[str], Any], path: str) -> dict[int, Any]:
     return found
 
 
-def _targets(node: torch.fx.Node, graphs: Callable[[str], Any], path: str) -> list[Any]:
+def _targets(node: torch.fx.Node, graphs: Callable[[str], object], path: str) -> list[Any]:
     """Return the nodes whose tensors a node writes to."""
     if node.op == "call_module":
         return [node.args[place] for place in written_inputs(graphs, f"{path}.{node.target}".lstrip("."))]

@@ -28,7 +28,7 @@ def device() -> str:
     return backend.upper()
 
 
-def called(function: Callable[..., Any], args: tuple[object, ...], kwargs: dict[str, Any]) -> Any:
+def called(function: Callable[..., object], args: tuple[object, ...], kwargs: dict[str, object]) -> Any:
     """Call a function as a network that is compiled as a whole does: only sizes of arrays are known."""
     run, arrays = compiled(function, args, kwargs)
     return run(*arrays)
@@ -49,12 +49,12 @@ def dtype_of(array: Any) -> str:
     return str(array.dtype)
 
 
-def numbers_of(array: Any) -> Any:
+def numbers_of(array: Any) -> object:
     """Return an array as a NumPy array; bfloat16 is widened to float32."""
     return np.asarray(array.astype("float32") if array.dtype == jnp.bfloat16 else array)
 
 
-def gradients(total: Callable[..., Any], tensors: Sequence[object]) -> Sequence[Any]:
+def gradients(total: Callable[..., object], tensors: Sequence[object]) -> Sequence[Any]:
     """Return the compiled gradients of a function by all its tensors."""
     found: Sequence[Any] = jax.jit(jax.grad(total, tuple(range(len(tensors)))))(*tensors)
     return found

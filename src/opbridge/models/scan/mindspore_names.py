@@ -129,7 +129,7 @@ def calls(
         yield tuple(given.values()), {}
 
 
-def parameters_of(function: Callable[..., Any]) -> tuple[str, ...]:
+def parameters_of(function: Callable[..., object]) -> tuple[str, ...]:
     """Return the names of a function's parameters; none if it has no signature."""
     try:
         found = inspect.signature(function).parameters.values()

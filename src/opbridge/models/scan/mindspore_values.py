@@ -26,7 +26,7 @@ def device() -> str:
     return target
 
 
-def called(function: Callable[..., Any], args: tuple[object, ...], kwargs: dict[str, Any]) -> Any:
+def called(function: Callable[..., object], args: tuple[object, ...], kwargs: dict[str, object]) -> Any:
     """Call the function directly."""
     return function(*args, **kwargs)
 
@@ -49,13 +49,13 @@ def dtype_of(tensor: Any) -> str:
     return str(tensor.dtype).lower()
 
 
-def numbers_of(tensor: Any) -> Any:
+def numbers_of(tensor: Any) -> object:
     """Return a tensor as a NumPy array; bfloat16 is widened to float32."""
     widened = tensor.astype(mindspore.float32) if tensor.dtype == mindspore.bfloat16 else tensor
     return widened.asnumpy()
 
 
-def gradients(total: Callable[..., Any], tensors: Sequence[object]) -> Sequence[Any]:
+def gradients(total: Callable[..., object], tensors: Sequence[object]) -> Sequence[Any]:
     """Return the gradients of a function by all its tensors."""
     found = mindspore.grad(total, tuple(range(len(tensors))))(*tensors)
     return found if isinstance(found, tuple) else (found,)

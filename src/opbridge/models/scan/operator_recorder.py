@@ -146,7 +146,7 @@ def _is_compiled(module: object) -> bool:
 
 
 @cache
-def _register() -> tuple[Any, ...]:
+def _register() -> tuple[object, ...]:
     """Register the fallback for good: PyTorch has no public way to remove one."""
     everything = torch.library.Library("_", "IMPL")
     everything.fallback(_pass_on, _KEY.name)
@@ -157,7 +157,7 @@ def _register() -> tuple[Any, ...]:
     return everything, aten
 
 
-def _pass_on(op: Any, *args: Any, **kwargs: Any) -> Any:
+def _pass_on(op: Any, *args: Any, **kwargs: Any) -> object:
     with torch._C._ExcludeDispatchKeyGuard(torch._C.DispatchKeySet(_KEY)):
         if _active is not None:
             _active.see(op, args, kwargs)

@@ -123,7 +123,7 @@ def _named(target: str) -> tuple[Any, re.Match[str]]:
         return _found(match), match
 
 
-def _found(match: re.Match[str]) -> Any:
+def _found(match: re.Match[str]) -> object:
     try:
         found: Any = importlib.import_module(match["module"])
     except ModuleNotFoundError as error:

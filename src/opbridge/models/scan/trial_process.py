@@ -129,7 +129,7 @@ class Trial:
             raise Mismatch("it takes other arguments")
         raise failure
 
-    def _compare(self, expected: list[Any], got: list[Any], values: bool) -> None:
+    def _compare(self, expected: list[object], got: list[object], values: bool) -> None:
         if len(got) != len(expected):
             raise Mismatch(f"it gives {len(got)} results instead of {len(expected)}")
         for want, have in zip(expected, got, strict=True):
@@ -203,7 +203,7 @@ def _wants_gradient(value: Any) -> bool:
     return isinstance(value, torch.Tensor) and bool(value.requires_grad)
 
 
-def mapped(value: Any, function: Callable[[Any], Any]) -> Any:
+def mapped(value: Any, function: Callable[[Any], object]) -> Any:
     """Apply a function to all leaves of nested dicts, lists and tuples; lists become tuples."""
     if isinstance(value, dict):
         return {key: mapped(item, function) for key, item in value.items()}

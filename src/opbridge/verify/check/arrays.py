@@ -66,7 +66,7 @@ Argument = Any
 """A tensor as an Array, a list of tensors as a tuple of them, or an attribute."""
 
 
-def rounded(values: Any, dtype: str) -> Any:
+def rounded(values: Any, dtype: str) -> object:
     """Return the values rounded to an element type, in a type that NumPy can compute with."""
     if dtype == "bfloat16":
         return _bfloat16(values)

@@ -60,7 +60,7 @@ def aliasing(subject: OperatorUnderTest) -> str:
     return "inputs stay as they were" if not written else f"{', '.join(sorted(written))} alone are written to"
 
 
-def _check_memory(subject: OperatorUnderTest, values: dict[str, Any], outputs: list[Any]) -> None:
+def _check_memory(subject: OperatorUnderTest, values: dict[str, object], outputs: list[object]) -> None:
     taken = {name: subject.driver.span(values[name]) for name in subject.plain_tensors(subject.case)}
     for number, output in enumerate(outputs):
         span = subject.driver.span(output)

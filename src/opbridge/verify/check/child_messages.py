@@ -43,7 +43,7 @@ class Lines:
         if self._length > _LONGEST:
             raise NonsenseError(f"it writes a message of more than {_LONGEST >> 20} MiB")
 
-    def _message(self, last: bytes) -> dict[str, Any]:
+    def _message(self, last: bytes) -> dict[str, object]:
         self._keep(last)
         line, self._parts, self._length = b"".join(self._parts), [], 0
         try:

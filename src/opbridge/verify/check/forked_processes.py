@@ -135,7 +135,7 @@ def _serve(requests: socket.socket) -> None:
             _keep(json.loads(request), *files)
 
 
-def _keep(request: list[Any], connection: int, *files: int) -> None:
+def _keep(request: list[object], connection: int, *files: int) -> None:
     """Fork the requested process, wait for its end, kill what it left, and report its exit code; never return."""
     libc = ctypes.CDLL(None)
     libc.prctl(_DIE_WITH_PARENT, signal.SIGKILL, 0, 0, 0)

@@ -39,7 +39,7 @@ def gradients(subject: OperatorUnderTest) -> Verdict:
     return verdict if verdict.passed else replace(verdict, sentence=verdict.sentence + _forgotten(subject, weights))
 
 
-def _forgotten(subject: OperatorUnderTest, weights: list[Any]) -> str:
+def _forgotten(subject: OperatorUnderTest, weights: list[object]) -> str:
     """Name the outputs whose gradients no formula takes, which count as zero."""
     taken = {place for rule in subject.spec.rules.gradients for place in rule.formula.grads}
     outputs = enumerate(zip(subject.schema.returns, weights, strict=True))
@@ -85,7 +85,7 @@ def _differentiable(subject: OperatorUnderTest, given: Mapping[str, Argument]) -
     ]
 
 
-def _weights(subject: OperatorUnderTest, given: Mapping[str, Argument]) -> list[Any]:
+def _weights(subject: OperatorUnderTest, given: Mapping[str, Argument]) -> list[object]:
     """Return a random factor for each element of each output that is a real float, and None for other outputs."""
     generator = np.random.default_rng(subject.settings.seed)
     return [

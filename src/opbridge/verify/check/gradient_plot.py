@@ -86,5 +86,5 @@ def _draw_branches(axis: Any, curve: Curve, colour: str) -> None:
     axis.annotate(f"best eps {best:.1g}", (best, least), **_beside(0, -14, colour))
 
 
-def _beside(right: int, up: int, colour: str) -> dict[str, Any]:
+def _beside(right: int, up: int, colour: str) -> dict[str, object]:
     return {"xytext": (right, up), "textcoords": "offset points", "fontsize": 7, "color": colour}

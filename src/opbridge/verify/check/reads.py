@@ -44,7 +44,7 @@ def has_inputs_to_place(subject: OperatorUnderTest) -> bool:
     return subject.driver.name == "numpy" and bool(subject.schema.tensor_arguments)
 
 
-def _placed(values: Mapping[str, object], side: str) -> dict[str, Any]:
+def _placed(values: Mapping[str, object], side: str) -> dict[str, object]:
     def place(value: object) -> Any:
         if isinstance(value, np.ndarray):
             return beside_nothing(value, side)
@@ -53,7 +53,7 @@ def _placed(values: Mapping[str, object], side: str) -> dict[str, Any]:
     return {name: place(value) for name, value in values.items()}
 
 
-def beside_nothing(array: Any, side: str) -> Any:
+def beside_nothing(array: Any, side: str) -> object:
     """Return a copy of the array directly before or after a page that cannot be accessed.
 
     With `side` "before" the page is before the copy, otherwise after it.

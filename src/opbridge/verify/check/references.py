@@ -26,7 +26,7 @@ from opbridge.waist.schema import Schema
 _FORMS = "expected a device with a kernel, aten::name, module:function or file.py:function"
 
 
-def reference_of(given: str | Callable[..., Any]) -> Reference:
+def reference_of(given: str | Callable[..., object]) -> Reference:
     """Return the reference that a user wrote, in a form that a worker process can find again.
 
     Raises:
@@ -46,7 +46,7 @@ def reference_of(given: str | Callable[..., Any]) -> Reference:
     return Reference("python", f"{Path(module).absolute()}:{function}" if module.endswith(".py") else given)
 
 
-def _address(function: Callable[..., Any]) -> str:
+def _address(function: Callable[..., object]) -> str:
     name = getattr(function, "__qualname__", getattr(function, "__name__", ""))
     if not name or "<" in name:
         hint = "write it with `def` at the top of a file"
@@ -61,7 +61,7 @@ def _address(function: Callable[..., Any]) -> str:
     return f"{real_path(file)}:{name}"
 
 
-def _module_of(function: Callable[..., Any], name: str) -> str:
+def _module_of(function: Callable[..., object], name: str) -> str:
     """Return the module of a function; NumPy's own functions do not know theirs."""
     said: str | None = getattr(function, "__module__", None)
     holding = (module for module, value in list(sys.modules.items()) if vars(value).get(name) is function)
@@ -89,7 +89,7 @@ def function_at(address: str) -> Callable[..., Any]:
     return function
 
 
-def _from_file(path: str) -> Any:
+def _from_file(path: str) -> object:
     name = f"opbridge_reference_{abs(hash(path))}"
     if name not in sys.modules:
         spec = importlib.util.spec_from_file_location(name, path)

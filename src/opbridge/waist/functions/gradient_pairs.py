@@ -51,7 +51,7 @@ class Callee:
     keywords: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, function: Callable[..., Any], names: tuple[str, ...] | None = None) -> Callee:
+    def of(cls, function: Callable[..., object], names: tuple[str, ...] | None = None) -> Callee:
         """Describe a function; `names` renames its parameters, or names them if they are unknown.
 
         Raises:
@@ -193,7 +193,7 @@ class GradientPair:
         everything += [*((RESULT,) if self.outputs is None else self.outputs), *self.hidden]
         return tuple(everything.index(name) for name in self.saved)
 
-    def bind(self, args: tuple[object, ...], kwargs: dict[str, Any]) -> list[Any]:
+    def bind(self, args: tuple[object, ...], kwargs: dict[str, object]) -> list[Any]:
         """Return a value for every input of a call.
 
         Raises:

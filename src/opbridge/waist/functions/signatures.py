@@ -7,7 +7,6 @@ import inspect
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any
 
 REQUIRED = inspect.Parameter.empty
 """The default of a parameter that has none."""
@@ -18,11 +17,11 @@ class FunctionParameter:
     """A parameter of a function."""
 
     name: str
-    default: Any = REQUIRED
+    default: object = REQUIRED
     keyword_only: bool = False
 
 
-def parameters_of(function: Callable[..., Any]) -> tuple[FunctionParameter, ...] | None:
+def parameters_of(function: Callable[..., object]) -> tuple[FunctionParameter, ...] | None:
     """Return the parameters, or None if they are unknown or the function accepts any number of arguments."""
     try:
         signature = inspect.signature(function)
@@ -37,14 +36,14 @@ def parameters_of(function: Callable[..., Any]) -> tuple[FunctionParameter, ...]
     )
 
 
-def name_of(function: Callable[..., Any]) -> str:
+def name_of(function: Callable[..., object]) -> str:
     """Return the name for messages, such as `lltm.forward` for a function of an extension."""
     if inspect.isbuiltin(function):  # pybind11 sets the qualified name to that of an internal type
         return f"{function.__module__}.{function.__name__}"
     return str(getattr(function, "__qualname__", type(function).__name__))
 
 
-def _from_docstring(function: Callable[..., Any]) -> tuple[FunctionParameter, ...] | None:
+def _from_docstring(function: Callable[..., object]) -> tuple[FunctionParameter, ...] | None:
     """Parse the signature on the first line of a pybind11 docstring.
 
     An example is `cell(x: torch.Tensor, eps: float = 1e-05) -> object`.
@@ -86,7 +85,7 @@ def _split(text: str) -> Iterator[str]:
         yield last
 
 
-def _literal(text: str | None) -> Any:
+def _literal(text: str | None) -> object:
     """Return the value of a default; one that cannot be parsed makes the parameter required."""
     if text is None:
         return REQUIRED

@@ -49,7 +49,7 @@ class ArrayFunction:
         rest = self.parameters[len(args) :]
         return [*args, *(kwargs.get(parameter.name, parameter.default) for parameter in rest)]
 
-    def with_parameters(self, function: Callable[..., Any]) -> Callable[..., Any]:
+    def with_parameters(self, function: Callable[..., object]) -> Callable[..., object]:
         """Wrap a framework function so that it accepts these parameter names."""
         return lambda *args, **kwargs: function(*self.values(args, kwargs))
 

@@ -39,7 +39,7 @@ class _Tensors(tuple[_Tensor, ...]):
 class SizeEvaluator(Evaluator):
     """An evaluator of rules over the shapes, dtypes and values of one call's arguments."""
 
-    def __init__(self, schema: Schema, arguments: Mapping[str, Any], dtype_name: Callable[[Any], str]) -> None:
+    def __init__(self, schema: Schema, arguments: Mapping[str, object], dtype_name: Callable[[Any], str]) -> None:
         def tensor(value: Any) -> _Tensor:
             return _Tensor(tuple(value.shape), dtype_name(value.dtype))
 
@@ -88,7 +88,7 @@ class SizeEvaluator(Evaluator):
             raise RuleError(f"the rule needs '{name}', which is None")
         return value
 
-    def binary(self, op: str, left: object, right: Any) -> Any:
+    def binary(self, op: str, left: object, right: Any) -> object:
         """Apply a binary operator; a negative power raises RuleError."""
         if op == "**" and right < 0:
             raise RuleError(f"the power {right} is negative")
@@ -99,7 +99,7 @@ class SizeEvaluator(Evaluator):
         combine = _COMBINATIONS.get(node.name)
         return super().call(node) if combine is None else combine(map(self._operand, node.args))
 
-    def _operand(self, arg: Expr) -> Any:
+    def _operand(self, arg: Expr) -> object:
         """Return the value of an operand, or None for a missing tensor."""
         return self.environment[arg.id] if isinstance(arg, Name) and arg.id in self.tensors else self.run(arg)
 
@@ -150,15 +150,15 @@ def _promote_two(a: str, b: str) -> str:
     return joined
 
 
-def _truncate(value: Any) -> Any:
+def _truncate(value: Any) -> object:
     try:
         return math.trunc(value)
     except (OverflowError, ValueError):
         raise RuleError("int() of a number that is not finite") from None
 
 
-_COMBINATIONS: dict[str, Callable[[Iterable[Any]], Any]] = {"broadcast": _broadcast, "promote": _promote}
-_FUNCTIONS: dict[str, Any] = {
+_COMBINATIONS: dict[str, Callable[[Iterable[Any]], object]] = {"broadcast": _broadcast, "promote": _promote}
+_FUNCTIONS: dict[str, object] = {
     "min": min,
     "max": max,
     "abs": abs,

@@ -31,7 +31,7 @@ class Hollow(TorchDispatchMode):  # type: ignore[misc]
         super().__init__()
         self.calls: list[Call] = []
 
-    def __torch_dispatch__(self, func: Any, types: object, args: Any = (), kwargs: Any = None) -> Any:
+    def __torch_dispatch__(self, func: Any, types: object, args: Any = (), kwargs: Any = None) -> object:
         kwargs = kwargs or {}
         name = func._schema.name.partition("::")[2]
         if func.is_view or name in _COMPUTED or _is_small(args, kwargs):
@@ -48,7 +48,7 @@ def _is_small(args: object, kwargs: object) -> bool:
     return bool(tensors) and all(value.numel() <= _SMALL for value in tensors)
 
 
-def _hollow(func: Any, args: Any, kwargs: Any) -> Any:
+def _hollow(func: Any, args: Any, kwargs: Any) -> object:
     written = _written(func, args, kwargs)
     if written:
         return written[0] if len(func._schema.returns) == 1 else tuple(written[: len(func._schema.returns)])

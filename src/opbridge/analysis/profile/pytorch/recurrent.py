@@ -20,7 +20,7 @@ class Recurrent(TorchFunctionMode):  # type: ignore[misc]
         super().__init__()
         self._tell = tell
 
-    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> object:
         name = getattr(func, "__name__", "")
         # The sizes of packed sequences are values of tensors, so these are counted step by step.
         if name not in _LAYERS or kwargs or not isinstance(args[2], (list, tuple)):
@@ -37,7 +37,7 @@ def _outputs(args: tuple[Any, ...]) -> tuple[Any, ...]:
     return (given.new_empty(*given.shape[:-1], width), *(one.new_empty(one.shape) for one in states))
 
 
-def _call(name: str, args: Any, outputs: tuple[Any, ...]) -> Call:
+def _call(name: str, args: Any, outputs: tuple[object, ...]) -> Call:
     given, _, weights, _, layers, *_, batch_first = args
     steps = given.shape[1 if batch_first and given.dim() == 3 else 0]
     rows = given.numel() // given.shape[-1]

@@ -119,7 +119,7 @@ def load(file: Path) -> Project:
     )
 
 
-def _parsed(file: Path) -> dict[str, Any]:
+def _parsed(file: Path) -> dict[str, object]:
     try:
         toml = importlib.import_module("tomllib")
     except ImportError:

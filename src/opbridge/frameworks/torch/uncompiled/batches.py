@@ -18,7 +18,7 @@ from opbridge.waist.rules.batches import Sample, batching
 class BatchRule:
     """A vmap implementation: one call over all slices if the rule covers it, otherwise one call for each slice."""
 
-    def __init__(self, spec: OpSpec, operator: Callable[..., Any]) -> None:
+    def __init__(self, spec: OpSpec, operator: Callable[..., object]) -> None:
         self.schema = spec.schema
         self.is_declared = spec.rules.batch is not None
         self.operator = operator
@@ -58,7 +58,7 @@ class BatchRule:
         ]
         return _listed(self.operator(*given, **kwargs))
 
-    def _loop(self, info: Any, in_dims: Sequence[Any], args: Sequence[Any], kwargs: Any) -> list[Tensor]:
+    def _loop(self, info: Any, in_dims: Sequence[object], args: Sequence[object], kwargs: Any) -> list[Tensor]:
         if not self.is_declared and not self._has_warned:
             self._has_warned = True
             warnings.warn(
@@ -92,7 +92,7 @@ def _tensors(values: Sequence[Any], dims: Sequence[Any]) -> list[tuple[Tensor, i
     return found
 
 
-def _mapped(function: Callable[[Tensor, int | None], Tensor], value: Any, dim: Any) -> Any:
+def _mapped(function: Callable[[Tensor, int | None], Tensor], value: Any, dim: Any) -> object:
     if isinstance(value, Tensor):
         return function(value, dim)
     if isinstance(value, (list, tuple)):

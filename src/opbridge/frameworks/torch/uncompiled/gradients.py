@@ -75,12 +75,12 @@ class FormulaGradient:
         dual = [_made_dual(output, next(tangents)) if _is_inexact(output) else output for output in outputs]
         return dual[0] if isinstance(results, Tensor) else tuple(dual)
 
-    def below(self, keys: torch._C.DispatchKeySet, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+    def below(self, keys: torch._C.DispatchKeySet, args: Sequence[object], kwargs: Mapping[str, object]) -> Any:
         """Run the operator below the Autograd keys."""
         with torch._C._AutoDispatchBelowAutograd():
             return self.operator.redispatch(keys & torch._C._after_autograd_keyset, *args, **kwargs)
 
-    def arguments(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> dict[str, Any]:
+    def arguments(self, args: Sequence[object], kwargs: Mapping[str, object]) -> dict[str, Any]:
         """Return the arguments of a call by name, with defaults."""
         return bound(self.spec, args, kwargs)
 
@@ -106,7 +106,7 @@ class _Functions(dict[str, Any]):
     def __init__(self) -> None:
         super().__init__({**FUNCTIONS, **TORCH_DTYPES})
 
-    def __missing__(self, name: str) -> Any:
+    def __missing__(self, name: str) -> object:
         namespace, _, operator = name.partition("::")
         return getattr(getattr(torch.ops, namespace), operator)
 

@@ -140,7 +140,7 @@ class _Operator:
             raise CallError(f"{spec.schema.full_name}: {error.message}") from None
 
 
-def call(operator: Callable[..., Any], translate: Callable[[BaseException], BaseException]) -> Callable[..., Any]:
+def call(operator: Callable[..., object], translate: Callable[[BaseException], BaseException]) -> Callable[..., Any]:
     """Return what `op(...)` runs."""
 
     def run(*args: object, **kwargs: object) -> Any:

@@ -18,7 +18,7 @@ class TensorMemory:
 
     def __init__(self, operator: str) -> None:
         self.operator = operator
-        self._lent: dict[int, tuple[Any, Tensor]] = {}
+        self._lent: dict[int, tuple[object, Tensor]] = {}
         """The arrays and their tensors by array id; keeping the arrays keeps the ids valid."""
 
     def array(self, value: object) -> Any:

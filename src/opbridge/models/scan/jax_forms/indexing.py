@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import builtins
 from collections.abc import Sequence
-from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -42,7 +41,7 @@ def index_put(self: Array, indices: Sequence[Array | None], values: Array, accum
     return at.add(values) if accumulate else at.set(values)
 
 
-def _places(indices: Sequence[Array | None]) -> tuple[Any, ...]:
+def _places(indices: Sequence[Array | None]) -> tuple[object, ...]:
     return tuple(_ALL if each is None else each for each in indices)
 
 

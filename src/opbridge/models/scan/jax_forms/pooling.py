@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import jax
@@ -121,7 +121,15 @@ def _sides(
     return sides
 
 
-def _windows(image: Array, first: float, join: Any, window: Sizes, steps: Sizes, sides: Sizes, holes: Sizes) -> Array:
+def _windows(
+    image: Array,
+    first: float,
+    join: Callable[[Array, Array], Array],
+    window: Sequence[int],
+    steps: Sequence[int],
+    sides: Sequence[tuple[int, int]],
+    holes: Sequence[int],
+) -> Array:
     before = image.ndim - len(window)
     return jax.lax.reduce_window(
         image,
@@ -190,7 +198,7 @@ def _new_sizes(
 ) -> list[tuple[int, int, float]]:
     """Return each dimension with its new size, and the distance of neighboring new places in the old image."""
     if sizes is None:
-        sizes = [int(size * factor) for size, factor in zip(image.shape[2:], factors, strict=True)]
+        sizes = [int(size * factor) for size, factor in zip(image.shape[2:], factors or (), strict=True)]
     old = image.shape[2:]
     scales = [1 / factor for factor in factors] if factors else [a / b for a, b in zip(old, sizes, strict=True)]
     return [(axis, *each) for axis, each in enumerate(zip(sizes, scales, strict=True), 2)]

@@ -86,7 +86,7 @@ def all(self: Array, dim: Dims = None, keepdim: bool = False) -> Array:
 
 
 def var(
-    self: Array, dim: Dims = None, unbiased: bool = True, keepdim: bool = False, correction: float | None = None
+    self: Array, dim: Dims = None, unbiased: bool = True, keepdim: bool = False, correction: int | None = None
 ) -> Array:
     """Return the variance; `correction`, if present, replaces `unbiased`."""
     less = int(unbiased) if correction is None else correction
@@ -94,14 +94,14 @@ def var(
 
 
 def std(
-    self: Array, dim: Dims = None, unbiased: bool = True, keepdim: bool = False, correction: float | None = None
+    self: Array, dim: Dims = None, unbiased: bool = True, keepdim: bool = False, correction: int | None = None
 ) -> Array:
     """Return the standard deviation, as the root of `var`."""
     return jnp.sqrt(var(self, dim, unbiased, keepdim, correction))
 
 
 def var_mean(
-    self: Array, dim: Dims = None, unbiased: bool = True, keepdim: bool = False, correction: float | None = None
+    self: Array, dim: Dims = None, unbiased: bool = True, keepdim: bool = False, correction: int | None = None
 ) -> tuple[Array, Array]:
     """Return the variance and the mean."""
     return var(self, dim, unbiased, keepdim, correction), mean(self, dim, keepdim)

@@ -15,7 +15,7 @@ _OF_NUMBERS = {bool: "bool", int: "int64", float: "float32", complex: "complex64
 _KINDS = (jnp.bool_, jnp.integer, jnp.floating, jnp.complexfloating)
 
 
-def canonical(dtype: DTypeLike) -> Any:
+def canonical(dtype: DTypeLike) -> object:
     """Return the JAX type for a PyTorch type: 64 bits become 32 without jax_enable_x64."""
     return jax.dtypes.canonicalize_dtype(dtype)
 

@@ -160,6 +160,11 @@ OB_TWIN_BLAS(Z, cuDoubleComplex)
 #define cublasIcamin cublasICamin_v2
 #define cublasIzamin cublasIZamin_v2
 
+cublasStatus_t cublasSrot(cublasHandle_t, int n, float* x, int incx, float* y, int incy, const float* c,
+                          const float* s);
+cublasStatus_t cublasDrot(cublasHandle_t, int n, double* x, int incx, double* y, int incy, const double* c,
+                          const double* s);
+
 #define OB_TWIN_DOT(name, T) \
   cublasStatus_t cublas##name(cublasHandle_t, int n, const T* x, int incx, const T* y, int incy, T* result);
 OB_TWIN_DOT(Sdot, float)

@@ -122,6 +122,20 @@ cublasStatus_t sum_of_sizes(const LibraryCall& call, Vector<const T> x, Real* re
   return kDone;
 }
 
+// A rotation by the angle whose cosine and sine are given.
+template <class T>
+cublasStatus_t rotated(const LibraryCall& call, Vector<T> x, Vector<T> y, T cosine, T sine) {
+  const bool there = call.reads(x.data, x.span()) && call.reads(y.data, y.span()) && call.writes(x.data, x.span()) &&
+                     call.writes(y.data, y.span());
+  if (!there) return kFailed;
+  for (int i = 0; i < x.n; ++i) {
+    const T before = x(i);
+    x(i) = cosine * before + sine * y(i);
+    y(i) = cosine * y(i) - sine * before;
+  }
+  return kDone;
+}
+
 template <bool conjugates, class T>
 cublasStatus_t outer(const LibraryCall& call, int m, T alpha, Vector<const T> x, Vector<const T> y, Matrix<T> a) {
   if (bad(m, y.n, a.lead)) return kInvalid;
@@ -490,3 +504,16 @@ RANK(Cgeru, cuComplex, false)
 RANK(Cgerc, cuComplex, true)
 RANK(Zgeru, cuDoubleComplex, false)
 RANK(Zgerc, cuDoubleComplex, true)
+
+cublasStatus_t cublasSrot(cublasHandle_t handle, int n, float* x, int incx, float* y, int incy, const float* c,
+                          const float* s) {
+  constexpr size_t kBytes = sizeof(float);
+  SCALARS(c, s)
+  return rotated(call, Vector<float>{x, n, incx}, Vector<float>{y, n, incy}, *c, *s);
+}
+cublasStatus_t cublasDrot(cublasHandle_t handle, int n, double* x, int incx, double* y, int incy, const double* c,
+                          const double* s) {
+  constexpr size_t kBytes = sizeof(double);
+  SCALARS(c, s)
+  return rotated(call, Vector<double>{x, n, incx}, Vector<double>{y, n, incy}, *c, *s);
+}

@@ -71,8 +71,8 @@ class Driver(ABC):
         return iter(())
 
     def prepared(
-        self, function: Callable[..., Any], args: list[Any], kwargs: dict[str, Any]
-    ) -> tuple[Callable[..., Any], list[Any], dict[str, Any]]:
+        self, function: Callable[..., object], args: list[object], kwargs: dict[str, object]
+    ) -> tuple[Callable[..., object], list[object], dict[str, object]]:
         """Return a call as users would write it for speed: the function and its arguments."""
         return function, args, kwargs
 
@@ -99,7 +99,7 @@ class Driver(ABC):
             return self.tensor(argument)
         return [self.value(item) for item in argument] if isinstance(argument, tuple) else argument
 
-    def call(self, op: Any, schema: Schema, values: Mapping[str, Any]) -> list[Any]:
+    def call(self, op: Any, schema: Schema, values: Mapping[str, object]) -> list[Any]:
         """Call the operator, and return its outputs, or the arguments it wrote if it has no outputs."""
         args, kwargs = packed(schema, values)
         target = op if schema.tensor_arguments else getattr(op, self.name)

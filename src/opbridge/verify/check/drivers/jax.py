@@ -67,8 +67,8 @@ class JaxDriver(Driver):
         return list(jax.vmap(function)(*(values[name] for name in batched)))
 
     def prepared(
-        self, function: Callable[..., Any], args: list[Any], kwargs: dict[str, Any]
-    ) -> tuple[Callable[..., Any], list[Any], dict[str, Any]]:
+        self, function: Callable[..., object], args: list[object], kwargs: dict[str, object]
+    ) -> tuple[Callable[..., object], list[object], dict[str, object]]:
         """Return the call compiled with jax.jit, and its arrays."""
         run, arrays = compiled(function, args, kwargs)
         return run, arrays, {}
