@@ -94,7 +94,7 @@ def load_inline(
     keep_intermediates: bool = True,
     use_pch: bool = False,
     no_implicit_headers: bool = False,
-) -> object:
+) -> Any:
     """Build an extension from texts by `ob.extension`, with the argument order of PyTorch's load_inline."""
     return extension(
         name,
@@ -123,7 +123,7 @@ def verify_ninja_availability() -> None:
     """Do nothing: builds need no ninja, whereas PyTorch raises without it."""
 
 
-def __getattr__(name: str) -> object:
+def __getattr__(name: str) -> Any:
     """Import the names for a setup.py on first use, because `load` needs no setuptools."""
     if name == "CUDA_HOME":
         return _cuda_home()
