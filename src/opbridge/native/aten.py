@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import IntEnum, auto
@@ -31,6 +30,7 @@ from opbridge.waist.rules.syntax import (
     Str,
     Unary,
 )
+from opbridge.waist.rules.words import word_of
 from opbridge.waist.schema import Schema
 
 
@@ -155,7 +155,7 @@ class _Compiler:
             case Int(value):
                 self.emit(Code.INTEGER, value)
             case Float(value):
-                self.emit(Code.REAL, *struct.unpack("<q", struct.pack("<d", value)))
+                self.emit(Code.REAL, word_of(value))
             case Bool(value):
                 self.emit(Code.BOOLEAN, value)
             case Str(value):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import struct
 from array import array
 from collections.abc import Sequence
 from enum import IntEnum, IntFlag, auto
@@ -12,6 +11,7 @@ from opbridge.native.aten import compile_derivative
 from opbridge.waist.manifest import OpSpec
 from opbridge.waist.rules import DTYPE_CODES, FromKernel, Like, compile_out
 from opbridge.waist.rules.batches import batching
+from opbridge.waist.rules.words import word_of
 from opbridge.waist.schema import Argument, BaseType, EnumName, ListType, OptionalType, Type
 
 PLAN_MAGIC = int.from_bytes(b"OBPLAN1\0", "little")
@@ -168,7 +168,7 @@ class _Writer:
             case int():
                 self.put(ConstantTag.INT, value)
             case float():
-                self.put(ConstantTag.FLOAT, *struct.unpack("<q", struct.pack("<d", value)))
+                self.put(ConstantTag.FLOAT, word_of(value))
             case EnumName() if is_dtype and _TORCH_DTYPES.get(value, value) in DTYPE_CODES:
                 self.put(ConstantTag.DTYPE, DTYPE_CODES[_TORCH_DTYPES.get(value, value)])
             case str():

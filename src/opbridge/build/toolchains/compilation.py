@@ -22,7 +22,7 @@ from opbridge.build.toolchains.interface import LOG, BuildRequest, Command, Comm
 from opbridge.build.toolchains.isolated_variables import link
 from opbridge.build.toolchains.kernel_parts import are_placed, leaves_parts, place_parts, with_parts
 from opbridge.build.toolchains.object_cache import keeps_objects, kept_object
-from opbridge.build.toolchains.precompiled_headers import ShortWay, short_way, whole_way
+from opbridge.build.toolchains.precompiled_headers import ShortWay, short_way, whole_way, with_usable_headers
 from opbridge.build.toolchains.search_folders import search_folders, system_folders
 from opbridge.build.toolchains.slim_header_failures import would_fail_anyway
 from opbridge.build.toolchains.undeclared_inputs import dependencies
@@ -46,15 +46,16 @@ def compile_library(
     context = BuildContext(toolchain, cache, progress, compilers)
     scratch = folder / "scratch"
     scratch.mkdir()
-    slim = short_way(request, context)
-    short = slim or whole_way(request, context)
+    usable = with_usable_headers(request)
+    slim = short_way(usable, context)
+    short = slim or whole_way(usable, context)
     if leaves_parts(request):
         attempt = _attempt_with_parts(request, context, folder, scratch)
     else:
         attempt = _attempt_by(short, request, context, folder, scratch)
     if slim and not attempt.compiled and not attempt.is_final:
         # A failure with the slim headers is not final: only the library's own headers decide.
-        short = _longer_way(request, attempt, context)
+        short = _longer_way(usable, attempt, context)
         attempt = _attempt_by(short, request, context, folder, scratch)
     commands, outcomes = attempt.commands, attempt.outcomes
     if any(outcome.failed for outcome in outcomes):

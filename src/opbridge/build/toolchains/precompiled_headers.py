@@ -33,10 +33,25 @@ class ShortWay:
     """The sources that use the slim headers; the others are compiled with the full headers."""
 
 
+def with_usable_headers(request: BuildRequest) -> BuildRequest:
+    """Return the request without slim and precompiled headers if a user folder hides headers of the library.
+
+    Call it once in a build: it walks the user folders.
+    """
+    library = request.library
+    if (
+        library is None
+        or (library.slim_headers or library.whole_headers) is None
+        or not _hides_headers(request, library)
+    ):
+        return request
+    return replace(request, library=replace(library, slim_headers=None, whole_headers=None))
+
+
 def short_way(request: BuildRequest, context: BuildContext) -> ShortWay | None:
     """Return the request with slim headers for the sources that can use them; None if no source can."""
     library = request.library
-    if library is None or library.slim_headers is None or _hides_headers(request, library):
+    if library is None or library.slim_headers is None:
         return None
     kinds: dict[SlimHeaders, list[Path]] = {}
     for source in _beginning_with(library, library.slim_headers, request):
@@ -61,7 +76,7 @@ def short_way(request: BuildRequest, context: BuildContext) -> ShortWay | None:
 def whole_way(request: BuildRequest, context: BuildContext) -> ShortWay | None:
     """Return the request with all of the library's headers precompiled, if `precompile_whole` made them; else None."""
     library = request.library
-    if library is None or library.whole_headers is None or _hides_headers(request, library):
+    if library is None or library.whole_headers is None:
         return None
     # Use one precompiled header for all sources: compile the bindings with the same flags as the kernels.
     request = replace(request, bindings=())

@@ -15,7 +15,7 @@ from opbridge.models.conversion.comparison import TOLERANCE, Comparison
 from opbridge.models.conversion.convert_module import array_of, imported
 from opbridge.models.conversion.exported_graphs import in_mode
 from opbridge.models.conversion.frameworks_under_test import Array, Side
-from opbridge.models.conversion.rounding_growth import carried, gradients_apart
+from opbridge.models.conversion.rounding_growth import carried, descend, gradients_apart
 from opbridge.models.conversion.saved_values import put_back, taken_aside
 
 _STEPS = 3
@@ -204,12 +204,11 @@ def _trained(
     for number in range(_STEPS):
         wanted, gradients = _of_both(side, results(), loss, trained)
         largest = max(largest, *map(_largest, wanted.values()))  # The last gradients may be zero.
-        for name, value in trained.items():
+        for name in trained:
             if not number:
                 yield _comparison(f"gradient of {name}", wanted[name], gradients[name], largest * _ROUNDING)
             side.set(name, side.value(name) - _RATE * gradients[name])
-            with torch.no_grad():
-                value.sub_(_RATE * wanted[name])
+        descend(trained, wanted, _RATE)
     least = dict.fromkeys(trained, _RATE * largest * _ROUNDING)
     found = _after(side, trained, least)
     if all(each.is_right for each in found):

@@ -26,11 +26,15 @@ def carried(
     put_back(module, start)
     _begin_off(trained)
     for _ in range(steps):
-        found = gradients()
-        with torch.no_grad():
-            for name, value in trained.items():
-                value.sub_(rate * found[name])
+        descend(trained, gradients(), rate)
     return {name: float((value.detach() - after[name]).abs().max()) for name, value in trained.items() if value.numel()}
+
+
+def descend(trained: Mapping[str, torch.nn.Parameter], gradients: Mapping[str, torch.Tensor], rate: float) -> None:
+    """Take one step of training: subtract each gradient, times the rate."""
+    with torch.no_grad():
+        for name, value in trained.items():
+            value.sub_(rate * gradients[name])
 
 
 def gradients_apart(

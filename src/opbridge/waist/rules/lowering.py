@@ -7,7 +7,6 @@ its position decides which is meant.
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import IntEnum, auto
@@ -35,6 +34,7 @@ from opbridge.waist.rules.syntax import (
     Unary,
 )
 from opbridge.waist.rules.value_kinds import ELEMENTS, Kind, kind_of
+from opbridge.waist.rules.words import word_of, words_of
 from opbridge.waist.schema import Argument, Schema
 
 Words = tuple[int, ...]
@@ -165,11 +165,11 @@ class Lowering:
             case Int(value):
                 return Lowered(Kind.INT, (Op.CONSTANT, value))
             case Float(value):
-                return Lowered(Kind.FLOAT, (Op.CONSTANT, *struct.unpack("=q", struct.pack("=d", value))))
+                return Lowered(Kind.FLOAT, (Op.CONSTANT, word_of(value)))
             case Bool(value):
                 return Lowered(Kind.BOOL, (Op.CONSTANT, int(value)))
             case Str(value):
-                return Lowered(Kind.STR, (Op.CONSTANT, *_packed(value.encode())))
+                return Lowered(Kind.STR, (Op.CONSTANT, *words_of(value.encode())))
             case NoneLiteral():
                 return Lowered(Kind.NONE, ())
             case Name():
@@ -445,9 +445,3 @@ def _conversion(got: Lowered, wanted: Kind) -> str:
         case (Kind.TENSOR, Kind.DTYPE):
             return "write .dtype"
     return ""
-
-
-def _packed(text: bytes) -> Words:
-    """Return the length in bytes, then words of eight bytes each."""
-    padded = text.ljust(-(-len(text) // 8) * 8, b"\0")
-    return (len(text), *struct.unpack(f"={len(padded) // 8}q", padded))
