@@ -174,6 +174,11 @@ def test_loading_a_manifest_of_cpu_kernels_imports_no_framework(tmp_path: Path) 
     assert not {name.partition(".")[0] for name in json.loads(succeed(code, cwd=tmp_path))} & FRAMEWORKS
 
 
+def test_names_of_files_say_what_is_inside() -> None:
+    says_nothing = {"model", "models", "operators", "common", "misc", "utils", "util", "helpers", "base"}
+    assert not {name_of(path) for path in MODULES if path.stem in says_nothing}
+
+
 def test_every_public_name_is_there() -> None:
     import opbridge
 

@@ -11,7 +11,7 @@ from opbridge.base.errors import Location, ManifestError
 from opbridge.codegen.backend import Backend, BackendKernel, BackendOperator, Derivative, TargetBackend, kernel_name
 from opbridge.codegen.eject.expressions import Sizes, arguments
 from opbridge.codegen.eject.formulas import missing, translated
-from opbridge.codegen.outputs.common import HEADER, in_namespace, includes
+from opbridge.codegen.outputs.generated_sources import HEADER, in_namespace, includes
 from opbridge.codegen.unboxed_types import Signature, quoted
 from opbridge.waist.manifest import Manifest, OpSpec
 from opbridge.waist.rules.outputs import FromKernel, Like, ShapeDtype

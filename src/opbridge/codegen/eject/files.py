@@ -13,7 +13,7 @@ from opbridge.base.errors import ManifestError
 from opbridge.codegen.backend import Backend
 from opbridge.codegen.eject.ejected_operators import Ejected, ejected, kernels_source, library_name
 from opbridge.codegen.output_files import MARK
-from opbridge.codegen.outputs.common import HEADER
+from opbridge.codegen.outputs.generated_sources import HEADER
 from opbridge.waist.manifest import Manifest
 
 _HEADERS = Path(__file__).parent.parent / "headers"

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from textwrap import indent
 
 from opbridge.codegen.backend import Backend, BackendOperator
-from opbridge.codegen.outputs.common import HEADER, found_handle, in_namespace, includes
+from opbridge.codegen.outputs.generated_sources import HEADER, found_handle, in_namespace, includes
 from opbridge.codegen.unboxed_types import Signature, quoted, wrapped
 from opbridge.waist.schema import Argument, Schema
 

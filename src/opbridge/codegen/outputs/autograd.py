@@ -18,7 +18,7 @@ from textwrap import indent
 from opbridge.base.errors import ManifestError
 from opbridge.codegen.backend import ATEN, ELEMENT_WISE, LINEAR, Backend, BackendOperator, Derivative, Tangent
 from opbridge.codegen.outputs.autograd_nodes import is_list, node, node_name, remembered, remembers_results
-from opbridge.codegen.outputs.common import HEADER, found_handle, in_namespace, includes, shard_name, shards
+from opbridge.codegen.outputs.generated_sources import HEADER, found_handle, in_namespace, includes, shard_name, shards
 from opbridge.codegen.unboxed_types import Signature, quoted, wrapped
 from opbridge.waist.schema import Argument
 

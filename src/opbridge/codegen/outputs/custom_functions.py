@@ -11,7 +11,7 @@ from itertools import groupby
 
 from opbridge.base.errors import ManifestError
 from opbridge.codegen.backend import Backend, BackendOperator, kernel_name
-from opbridge.codegen.outputs.common import (
+from opbridge.codegen.outputs.generated_sources import (
     HEADER,
     TENSOR_HEADERS,
     found_handle,

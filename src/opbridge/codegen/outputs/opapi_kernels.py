@@ -16,7 +16,7 @@ from textwrap import indent
 
 from opbridge.codegen.backend import COMPOSITE_KEYS, Backend, BackendKernel, BackendOperator, OpapiCall, Output
 from opbridge.codegen.expressions import names_used
-from opbridge.codegen.outputs.common import HEADER, in_namespace, includes, shard_name, shards
+from opbridge.codegen.outputs.generated_sources import HEADER, in_namespace, includes, shard_name, shards
 from opbridge.codegen.outputs.opapi_header import launcher_header
 from opbridge.codegen.outputs.opapi_helpers import helpers_header, helpers_of
 from opbridge.codegen.outputs.variant_wrappers import META_TENSORS

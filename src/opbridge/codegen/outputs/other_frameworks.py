@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from math import isfinite
 
 from opbridge.codegen.backend import Backend, BackendOperator
-from opbridge.codegen.outputs.common import HEADER, python_packages
+from opbridge.codegen.outputs.generated_sources import HEADER, python_packages
 from opbridge.waist.schema import Argument, EnumName
 
 _REDUCTIONS = {"None": "0", "Mean": "1", "Sum": "2"}

@@ -11,7 +11,7 @@ import json
 
 from opbridge.base import floating_point
 from opbridge.codegen.backend import COMPOSITE_KEYS, Backend, BackendKernel, BackendOperator
-from opbridge.codegen.outputs.common import HEADER, python_packages
+from opbridge.codegen.outputs.generated_sources import HEADER, python_packages
 
 _NOTE = HEADER.removeprefix("// ").rstrip()
 

@@ -16,7 +16,14 @@ from itertools import groupby
 from textwrap import indent
 
 from opbridge.codegen.backend import COMPOSITE_KEYS, Backend, BackendKernel, BackendOperator, TargetBackend
-from opbridge.codegen.outputs.common import HEADER, TENSOR_HEADERS, in_namespace, includes, shard_name, shards
+from opbridge.codegen.outputs.generated_sources import (
+    HEADER,
+    TENSOR_HEADERS,
+    in_namespace,
+    includes,
+    shard_name,
+    shards,
+)
 from opbridge.codegen.outputs.variant_wrappers import META_TENSORS, derived_body, needs_meta_tensors
 from opbridge.codegen.unboxed_types import Signature, quoted, wrapped
 from opbridge.waist.schema import Argument

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 from opbridge.base.errors import ManifestError
 from opbridge.codegen.backend import BackendKernel, BackendOperator
-from opbridge.codegen.outputs.common import found_handle
+from opbridge.codegen.outputs.generated_sources import found_handle
 from opbridge.codegen.unboxed_types import Signature, wrapped
 from opbridge.waist.schema import Schema
 

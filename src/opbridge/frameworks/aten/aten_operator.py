@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import Any
 
 import torch
+from torch._ops import OpOverload, OpOverloadPacket
 
 from opbridge.base.errors import (
     CallError,
@@ -101,17 +102,17 @@ class AtenOperator:
         return f"{self.qualified_name}.{self.overload}" if self.overload else self.qualified_name
 
     @property
-    def packet(self) -> Any:
+    def packet(self) -> OpOverloadPacket:
         """The overload packet in `torch.ops`."""
         return getattr(getattr(torch.ops, self.namespace), self.name)
 
     @property
-    def torch(self) -> Any:
+    def torch(self) -> OpOverload | OpOverloadPacket:
         """The operator in `torch.ops`."""
         return self.packet if self.overload is None else getattr(self.packet, self.overload or DEFAULT)
 
     @cached_property
-    def overloads(self) -> tuple[Any, ...]:
+    def overloads(self) -> tuple[OpOverload, ...]:
         """The overloads in the order in which PyTorch tries them; those that write to `out` come last."""
         if self.overload is not None:
             chosen = getattr(self.packet, self.overload or DEFAULT)
@@ -120,7 +121,7 @@ class AtenOperator:
         return tuple(sorted(_dispatched(self.packet), key=_has_out))
 
     @property
-    def functional(self) -> tuple[Any, ...]:
+    def functional(self) -> tuple[OpOverload, ...]:
         """The overloads that create their results; if one is named, all of `overloads`."""
         return tuple(one for one in self.overloads if self.overload or not _has_out(one))
 
@@ -146,17 +147,17 @@ def forward_to(name: str, schema: str) -> tuple[str, tuple[int, ...]]:
     raise SchemaError(f"{own.full_name} fits no overload of {name}:{reasons}", hint=f"its schema is {own}")
 
 
-def _dispatched(packet: torch._ops.OpOverloadPacket) -> list[Any]:
+def _dispatched(packet: OpOverloadPacket) -> list[OpOverload]:
     """Return the overloads of a packet, except those that only TorchScript uses for numbers and strings."""
     found = [getattr(packet, name) for name in packet.overloads()]
     return [overload for overload in found if overload.name() in _registered.names]
 
 
-def _has_out(overload: torch._ops.OpOverload) -> bool:
+def _has_out(overload: OpOverload) -> bool:
     return any(argument.is_out for argument in overload._schema.arguments)
 
 
-def out_variant(packet: object, functional: Any) -> Any:
+def out_variant(packet: object, functional: Any) -> OpOverload | None:
     """Return the overload with the same arguments that writes to tensors of the caller; None if there is none."""
     wanted = [(argument.name, str(argument.type)) for argument in functional._schema.arguments]
     for overload in _dispatched(packet):
@@ -183,7 +184,7 @@ def _plain_out(operator: AtenOperator, overload: object) -> str:
     return name
 
 
-def result_types(overload: torch._ops.OpOverload) -> list[str]:
+def result_types(overload: OpOverload) -> list[str]:
     """Return the result types of the functional form: what it returns, then what it writes to and does not return."""
     schema = overload._schema
     returned = {name for output in schema.returns if output.alias_info for name in output.alias_info.before_set}
@@ -191,7 +192,7 @@ def result_types(overload: torch._ops.OpOverload) -> list[str]:
     return [str(each.type) for each in (*schema.returns, *written)]
 
 
-def needs_values(overload: torch._ops.OpOverload) -> bool:
+def needs_values(overload: OpOverload) -> bool:
     """Return whether the results are no tensors, or whether only a run can determine them."""
     if torch.Tag.data_dependent_output in overload.tags:
         return True
@@ -199,7 +200,7 @@ def needs_values(overload: torch._ops.OpOverload) -> bool:
     return not tensors or not torch._C._dispatch_has_computed_kernel_for_dispatch_key(overload.name(), "Meta")
 
 
-def schema_of(overload: torch._ops.OpOverload) -> Schema:
+def schema_of(overload: OpOverload) -> Schema:
     """Return the schema of an overload; raise UnsupportedError if opbridge cannot represent it."""
     try:
         return Schema.parse(str(overload._schema))

@@ -325,7 +325,7 @@ def _bprop_maker(are_bool: tuple[bool, ...], results: Given) -> Callable[[Consta
     return maker
 
 
-def zero(tensor: torch.Tensor) -> Any:
+def zero(tensor: torch.Tensor) -> Tensor:
     """Return the tensor as float32, in place of a gradient of bools."""
     return tensor.astype(ms.float32)
 

@@ -82,7 +82,7 @@ def _fake_without_tensors(library: Library, index: int) -> None:
     torch.library.register_fake(library.catalog.names[index], fake)
 
 
-def view(library: Library, index: int) -> Any:
+def view(library: Library, index: int) -> torch._ops.OpOverload | torch._ops.OpOverloadPacket:
     """Return torch.ops.ns.name, or torch.ops.ns.name.overload if the operator has an overload name."""
     packet, overload = _packet(library, index)
     return getattr(packet, overload) if overload else packet
@@ -135,7 +135,7 @@ def _translated(name: str, schema: str, error: BaseException) -> BaseException:
     return translated
 
 
-def _packet(library: Library, index: int) -> tuple[Any, str]:
+def _packet(library: Library, index: int) -> tuple[torch._ops.OpOverloadPacket, str]:
     """Return the packet of the operator in torch.ops, and the name of its overload."""
     namespace, _, rest = library.catalog.names[index].partition("::")
     name, _, overload = rest.partition(".")

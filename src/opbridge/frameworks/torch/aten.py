@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
+from torch._ops import OpOverload, OpOverloadPacket
 
 from opbridge.frameworks.aten.aten_operator import AtenOperator
 
 
-def view(operator: AtenOperator) -> Any:
+def view(operator: AtenOperator) -> OpOverload | OpOverloadPacket:
     """Return the operator in `torch.ops`."""
     return operator.torch

@@ -39,7 +39,7 @@ class Values:
         name = self._tied.get(name, name)
         return self.assigned[name] if name in self.assigned else self._values[name]
 
-    def __setitem__(self, name: str, value: Any) -> None:
+    def __setitem__(self, name: str, value: jax.Array) -> None:
         self.assigned[self._tied.get(name, name)] = value
 
 
@@ -72,16 +72,16 @@ def accumulate(body: Any, carried: Any, rows: Any, more: Any) -> Any:
 
 def attention(
     keys: Keys,
-    query: Any,
-    key: Any,
-    value: Any,
-    attn_mask: Any = None,
+    query: jax.Array,
+    key: jax.Array,
+    value: jax.Array,
+    attn_mask: jax.Array | None = None,
     dropout_p: float = 0.0,
     is_causal: bool = False,
     *,
     scale: float | None = None,
     enable_gqa: bool = False,
-) -> Any:
+) -> jax.Array:
     """Compute scaled_dot_product_attention with keys: the PyTorch operator would need its own generator."""
     if enable_gqa:
         groups = query.shape[-3] // key.shape[-3]

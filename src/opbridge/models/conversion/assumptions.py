@@ -19,7 +19,7 @@ _LIBRARY = torch.library.Library(NAMESPACE, "FRAGMENT")
 _LIBRARY.define("assumed(Tensor self, Tensor[] asked, str answers) -> Tensor")
 
 
-def _assumed(self: Any, asked: list[Any], answers: str) -> Any:
+def _assumed(self: Any, asked: list[Any], answers: str) -> torch.Tensor:
     """Return a copy of `self` if the asked tensors have the values of the trace, and raise UnsupportedError if not.
 
     One operator checks all assumptions. MindSpore calls in the background, and would report the error of a second

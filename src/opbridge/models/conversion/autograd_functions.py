@@ -95,8 +95,8 @@ def _defined(cls: type[torch.autograd.Function], target: str, pattern: tuple[obj
 
 def _kernel(
     cls: type[torch.autograd.Function], target: str, pattern: tuple[object, ...]
-) -> Callable[[list[Any]], list[Any]]:
-    def run(given: list[object]) -> list[Any]:
+) -> Callable[[list[torch.Tensor]], list[torch.Tensor]]:
+    def run(given: list[object]) -> list[torch.Tensor]:
         left = iter(given)
         _running.append(cls)
         try:

@@ -117,7 +117,7 @@ def _draws(module: torch.nn.Module, args: Any, kwargs: Any) -> bool:
 
 
 @contextmanager
-def _kept_buffers(module: torch.nn.Module) -> Iterator[dict[str, Any]]:
+def _kept_buffers(module: torch.nn.Module) -> Iterator[dict[str, torch.Tensor]]:
     before = {name: value.clone() for name, value in module.named_buffers()}
     try:
         yield before
@@ -134,13 +134,13 @@ def _values(expected: Sequence[object], got: Sequence[Array], when: str = "") ->
         yield _comparison(f"value{when}" if len(got) == 1 else f"value {place}{when}", want, have)
 
 
-def _loss(results: Sequence[Any]) -> tuple[int, Any] | None:
+def _loss(results: Sequence[Any]) -> tuple[int, torch.Tensor] | None:
     """Return the place of the first result that has a gradient, and its loss factors; None if there is none."""
     index = next((i for i, each in enumerate(results) if each.is_floating_point()), None)
     return None if index is None else (index, factors_of(results[index]))
 
 
-def _trained_parameters(module: torch.nn.Module) -> dict[str, Any]:
+def _trained_parameters(module: torch.nn.Module) -> dict[str, torch.nn.Parameter]:
     return {name: value for name, value in module.named_parameters() if value.requires_grad}
 
 
@@ -178,14 +178,14 @@ def _no_less(least: Mapping[str, float], apart: Mapping[str, float]) -> dict[str
 
 def _of_both(
     side: Side, results: Sequence[Any], loss: tuple[int, Any], trained: Mapping[str, torch.nn.Parameter]
-) -> tuple[dict[str, Any], dict[str, Array]]:
+) -> tuple[dict[str, torch.Tensor], dict[str, Array]]:
     """Return the PyTorch gradients and the gradients of the converted network."""
     return _of_pytorch(results, loss, trained), side.gradients(loss[0], loss[1].numpy(), list(trained))
 
 
 def _of_pytorch(
     results: Sequence[Any], loss: tuple[int, object], trained: Mapping[str, torch.nn.Parameter]
-) -> dict[str, Any]:
+) -> dict[str, torch.Tensor]:
     index, factors = loss
     (results[index] * factors).sum().backward()
     return {name: torch.zeros_like(each) if each.grad is None else each.grad for name, each in trained.items()}
@@ -197,7 +197,7 @@ def _trained(
     args, kwargs = inputs
     start, largest = taken_aside(module), 0.0
 
-    def results() -> list[Any]:
+    def results() -> list[torch.Tensor]:
         module.zero_grad(set_to_none=True)
         return list(tensors(module(*args, **kwargs)))
 
@@ -249,7 +249,7 @@ def _largest(tensor: torch.Tensor) -> float:
     return float(tensor.detach().abs().max()) if tensor.numel() else 0.0
 
 
-def factors_of(result: Any) -> Any:
+def factors_of(result: Any) -> torch.Tensor:
     """Return the factors of a result's elements in the loss sum, so that all elements count.
 
     bfloat16 is summed as float32.
@@ -263,7 +263,7 @@ def arrays(args: Sequence[object], kwargs: Mapping[str, object]) -> list[Array]:
     return [array_of(each.detach()) for each in tensors([*args, *kwargs.values()])]
 
 
-def tensors(value: object) -> Iterator[Any]:
+def tensors(value: object) -> Iterator[torch.Tensor]:
     """Yield the tensors in nested mappings, tuples and lists, in order."""
     if isinstance(value, Mapping):
         value = tuple(value.values())

@@ -57,12 +57,12 @@ class Exported:
     notes: tuple[str, ...] = ()
     """Where the graphs differ from the PyTorch network."""
 
-    def graph(self, mode: str, path: str) -> Any:
+    def graph(self, mode: str, path: str) -> torch.fx.Graph | None:
         """Return the graph of a module; None for one that only contains others."""
         module = self.modules.get(path)
         return getattr(module, mode) if module else None
 
-    def nested(self, mode: str, path: str) -> dict[str, Any]:
+    def nested(self, mode: str, path: str) -> dict[str, torch.fx.GraphModule]:
         """Return the nested graphs of one module, by name."""
         start = f"{mode}:{path}:"
         return {key.removeprefix(start): each for key, each in self.submodules.items() if key.startswith(start)}
@@ -121,7 +121,7 @@ def export(
     )
 
 
-def _constants(parts: Mapping[str, Any]) -> dict[str, Any]:
+def _constants(parts: Mapping[str, Any]) -> dict[str, torch.Tensor]:
     """Return every tensor that a graph reads, by its place in the network."""
     found = {}
     for path, part in parts.items():
@@ -219,7 +219,7 @@ class _Trace:
             self.notes.update(dict.fromkeys(f"{each.__name__} stays PyTorch's as a whole" for each in kept))
         return tree, has_sizes
 
-    def _without_sizes(self, graph: torch.fx.Graph) -> Any:
+    def _without_sizes(self, graph: torch.fx.Graph) -> torch.nn.Module | None:
         """Return the module of the first tensor whose sizes depend on values, where they must not; else None."""
         for node in graph.nodes if self.needs_sizes and self.dynamic_shapes is None else ():
             sizes = getattr(node.meta.get("val"), "shape", ())
@@ -233,7 +233,7 @@ class _Trace:
         more = "" if str(errors[0]) == str(errors[-1]) else f"\n  nor with its module left to PyTorch: {errors[-1]}"
         return UnsupportedError(f"{errors[0]}{more}")
 
-    def _exported(self, assumptions: Assumptions | None) -> Any:
+    def _exported(self, assumptions: Assumptions | None) -> torch.export.ExportedProgram:
         try:
             watch, known = _Watch(), KnownValues(assumptions)
             with ExitStack() as stack:
@@ -360,7 +360,7 @@ def _unasked() -> Iterator[None]:
     """Make `layer.to(dtype)` skip a layer that is already there, and distributions skip their value checks."""
     original, validates = torch.nn.Module.to, torch.distributions.Distribution._validate_args
 
-    def to(module: torch.nn.Module, *args: Any, **kwargs: Any) -> Any:
+    def to(module: torch.nn.Module, *args: Any, **kwargs: Any) -> torch.nn.Module:
         device, dtype, *_ = torch._C._nn._parse_to(*args, **kwargs)
         values = [*module.parameters(), *module.buffers()]
         is_there = all(

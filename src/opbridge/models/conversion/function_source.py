@@ -583,7 +583,7 @@ def _is_graph(value: object, nested: Mapping[str, object]) -> bool:
     return isinstance(value, torch.fx.Node) and value.op == "get_attr" and value.target in nested
 
 
-def _children(module: torch.nn.Module) -> dict[str, Any]:
+def _children(module: torch.nn.Module) -> dict[str, torch.nn.Module]:
     return {name: child for name, child in module.named_children() if isinstance(child, torch.fx.GraphModule)}
 
 

@@ -38,7 +38,7 @@ class JaxSide:
     def gradients(self, index: int, factors: Array, names: Sequence[str]) -> dict[str, Array]:
         """Return the gradients of the sum of a result times factors, by parameter name."""
 
-        def total(trained: dict[str, object]) -> Any:
+        def total(trained: dict[str, object]) -> jax.Array:
             return (listed(self._call(self._values | trained)[0])[index] * factors).sum()
 
         found = jax.jit(jax.grad(total))({name: self._values[name] for name in names})
@@ -70,7 +70,7 @@ class JaxSide:
     ) -> list[Array]:
         """Return the gradients, by each given array, of the sum of a result times factors."""
 
-        def total(*values: object) -> Any:
+        def total(*values: object) -> jax.Array:
             return (listed(function(*values))[index] * factors).sum()
 
         found = jax.grad(total, tuple(range(len(given))))(*map(jnp.asarray, given))

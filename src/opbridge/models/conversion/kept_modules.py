@@ -18,7 +18,7 @@ _SYMBOLS = (torch.SymBool, torch.SymFloat, torch.SymInt)
 _CONSTANTS = (bool, int, float, str, type(None), torch.dtype)
 
 
-def innermost(error: BaseException | None, network: torch.nn.Module) -> Any:
+def innermost(error: BaseException | None, network: torch.nn.Module) -> torch.nn.Module | None:
     """Return the innermost module whose forward raised an error; None if it contains most of the network."""
     parts, found = {*network.modules()}, None
     while error is not None:
@@ -110,7 +110,7 @@ class _Watch:
         self._seen.append(Whole(part, given, names, given_back, written, draws))
 
 
-def _versions(part: torch.nn.Module, args: Any, kwargs: Any) -> dict[Any, int]:
+def _versions(part: torch.nn.Module, args: Any, kwargs: Any) -> dict[torch.Tensor, int]:
     """Return how often each tensor was written to."""
     return {each: each._version for each in (*tensors_of((args, kwargs)), *part.parameters(), *part.buffers())}
 

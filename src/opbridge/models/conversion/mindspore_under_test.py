@@ -33,7 +33,7 @@ class MindSporeSide:
         """Return the gradients of the sum of a result times factors, by parameter name."""
         weights = ms.Tensor(factors)
 
-        def total(*tensors: Any) -> Any:
+        def total(*tensors: Any) -> ms.Tensor:
             return (listed(self._cell(*tensors))[index] * weights).sum()
 
         parameters = ms.ParameterTuple([self._parameters[name] for name in names])
@@ -67,7 +67,7 @@ class MindSporeSide:
         """Return the gradients, by each given array, of the sum of a result times factors."""
         weights = ms.Tensor(factors)
 
-        def total(*values: object) -> Any:
+        def total(*values: object) -> ms.Tensor:
             return (listed(function(*values))[index] * weights).sum()
 
         found = ms.grad(total, tuple(range(len(given))))(*map(ms.Tensor, given))

@@ -42,13 +42,13 @@ class Whole:
     """Whether the last input is a number that seeds its draws."""
 
     @property
-    def all_results(self) -> list[Any]:
+    def all_results(self) -> list[torch.Tensor]:
         """The results, followed by the tensors that the module writes to."""
         values = dict(self.module.named_parameters()) | dict(self.module.named_buffers())
         held = [*tensors_of(self.given), *(values[name] for name in self.names)]
         return [*tensors_of(self.results), *(held[place] for place in self.written)]
 
-    def run(self, tensors: list[torch.Tensor]) -> list[Any]:
+    def run(self, tensors: list[torch.Tensor]) -> list[torch.Tensor]:
         """Run the module; for abstract tensors, return only results of the right sizes."""
         if any(map(is_abstract, tensors)):
             return self._shaped(tensors)
@@ -58,7 +58,7 @@ class Whole:
                 torch.manual_seed(int(drawn * _SEEDS))
             return self._results(tensors)
 
-    def _results(self, tensors: list[torch.Tensor]) -> list[Any]:
+    def _results(self, tensors: list[torch.Tensor]) -> list[torch.Tensor]:
         tensors = [each.clone() if place in self.written else each for place, each in enumerate(tensors)]
         count = len(tensors) - len(self.names)
         # JAX may have no int64.
@@ -72,19 +72,19 @@ class Whole:
             raise UnsupportedError(f"{type(self.module).__name__} gives results of other sizes than when it was traced")
         return found
 
-    def _shaped(self, tensors: list[torch.Tensor]) -> list[Any]:
+    def _shaped(self, tensors: list[torch.Tensor]) -> list[torch.Tensor]:
         """Return results of the same sizes, each of which depends on all inputs."""
         floats = [each.sum() * 0 for each in tensors if each.is_floating_point()]
         link = sum(floats[1:], floats[0]) if floats else tensors[0].sum() * 0
         return [(link + link.new_zeros(each.shape)).to(each.dtype) for each in self.all_results]
 
 
-def tensors_of(tree: object) -> list[Any]:
+def tensors_of(tree: object) -> list[torch.Tensor]:
     """Return the tensors in a tree."""
     return [each for each in tree_leaves(tree) if isinstance(each, torch.Tensor)]
 
 
-def constants_of(tree: object) -> list[Any]:
+def constants_of(tree: object) -> list[object]:
     """Return the leaves of a tree that are no tensors."""
     return [each for each in tree_leaves(tree) if not isinstance(each, torch.Tensor)]
 
@@ -135,10 +135,10 @@ def _define(name: str, stored: bytes) -> None:
         _LIBRARY.impl(name, _kernel(stored), "CompositeImplicitAutograd")
 
 
-def _kernel(stored: bytes) -> Callable[[list[Any]], list[Any]]:
+def _kernel(stored: bytes) -> Callable[[list[torch.Tensor]], list[torch.Tensor]]:
     made: list[Whole] = []
 
-    def run(given: list[object]) -> list[Any]:
+    def run(given: list[object]) -> list[torch.Tensor]:
         if not made:
             made.append(pickle.loads(stored))
         return made[0].run(given)

@@ -7,7 +7,7 @@ from typing import Any
 import torch
 
 
-def taken_aside(module: object) -> dict[str, Any]:
+def taken_aside(module: object) -> dict[str, torch.Tensor]:
     """Return copies of all parameters and buffers, by name."""
     return {name: value.detach().clone() for name, value in _held(module).items()}
 
@@ -19,5 +19,5 @@ def put_back(module: object, values: dict[str, Any]) -> None:
             value.copy_(values[name])
 
 
-def _held(module: torch.nn.Module) -> dict[str, Any]:
+def _held(module: torch.nn.Module) -> dict[str, torch.Tensor]:
     return {**dict(module.named_parameters()), **dict(module.named_buffers())}

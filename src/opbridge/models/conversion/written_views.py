@@ -15,7 +15,7 @@ _RESHAPED |= {"alias", "contiguous", "to", "type_as"}
 """The operators of the last line return the tensor itself when they return a view."""
 
 
-def written(node: torch.fx.Node) -> Any:
+def written(node: torch.fx.Node) -> torch.fx.Node | None:
     """Return the node whose tensor an operator writes to; None if it writes to none."""
     if not isinstance(node.target, OpOverload) or not node.target._schema.is_mutable or not node.args:
         return None
@@ -46,7 +46,7 @@ def is_one_of_parts(node: torch.fx.Node) -> bool:
     return any(return_.alias_info for return_ in node.args[0].target._schema.returns)
 
 
-def bases(node: torch.fx.Node) -> Iterator[Any]:
+def bases(node: torch.fx.Node) -> Iterator[torch.fx.Node]:
     """Yield the nodes that a node is a view of, the nearest first."""
     while is_view(node):
         node = node.args[0]
@@ -94,7 +94,7 @@ def order_in_memory(tensor: torch.Tensor, bound: Mapping[str, Any]) -> list[int]
     return order if is_whole and last < tensor.numel() else None
 
 
-def written_inputs(graphs: Callable[[str], Any], path: str) -> dict[int, Any]:
+def written_inputs(graphs: Callable[[str], Any], path: str) -> dict[int, torch.fx.Node]:
     """Return the places of the inputs that the module at a path writes to, each with its last writing node."""
     graph = graphs(path)
     nodes = graph.nodes if graph is not None else ()
@@ -108,7 +108,7 @@ def written_inputs(graphs: Callable[[str], Any], path: str) -> dict[int, Any]:
     return found
 
 
-def _targets(node: torch.fx.Node, graphs: Callable[[str], object], path: str) -> list[Any]:
+def _targets(node: torch.fx.Node, graphs: Callable[[str], object], path: str) -> list[torch.fx.Node]:
     """Return the nodes whose tensors a node writes to."""
     if node.op == "call_module":
         return [node.args[place] for place in written_inputs(graphs, f"{path}.{node.target}".lstrip("."))]

@@ -41,7 +41,7 @@ def _work(jobs: list[CostJob], say: Say) -> None:
     warnings.simplefilter("ignore")
     say(begun="building")
     try:
-        from opbridge.analysis.profile.pytorch.models import calls_of
+        from opbridge.analysis.profile.pytorch.model_call import calls_of
 
         take_more_than_is_used()
         calls = calls_of(job.task, job.answer, job.names, job.device)

@@ -15,7 +15,7 @@ _MODULES = (
     "opbridge.analysis.judge.task.problems",
     "opbridge.analysis.judge.process.preloaded",
 )
-_COUNTED = ("opbridge.analysis.judge.process.preloaded", "opbridge.analysis.profile.pytorch.models")
+_COUNTED = ("opbridge.analysis.judge.process.preloaded", "opbridge.analysis.profile.pytorch.model_call")
 _COUNTING = {PROFILE: "/a/folder/that/each/has/of/its/own", ALONE: "1"}
 """Environment variables that make the device count operations."""
 NO_DEVICE = {"CUDA_VISIBLE_DEVICES": ""}

@@ -74,7 +74,7 @@ class _Operator:
         self.__dict__.pop("batches", None)
 
     @cached_property
-    def overload(self) -> Any:
+    def overload(self) -> torch._ops.OpOverload:
         schema = self.library.spec(self.index).schema
         packet = getattr(getattr(torch.ops, schema.namespace or ""), schema.name)
         return getattr(packet, schema.overload or "default")

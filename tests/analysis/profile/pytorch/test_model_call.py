@@ -10,7 +10,7 @@ import torch
 from forked_python import PYTHON
 
 from opbridge.analysis.profile.chips import chip_named
-from opbridge.analysis.profile.pytorch.models import calls_of
+from opbridge.analysis.profile.pytorch.model_call import calls_of
 from opbridge.analysis.profile.pytorch.operator_recorder import Hollow
 from opbridge.analysis.profile.pytorch.operator_times import GAP, HOST, START, Call, ModelCost, seconds
 
