@@ -54,13 +54,13 @@ OF_THE_INSIDE = frozenset(
         "cccl",
         "documentation",
         "entry_points",
-        "for_torch",
+        "torch_extension_sources",
         "guards",
         "learning",
         "phases",
         "processors",
         "rewriting",
-        "sources",
+        "rewritten_sources",
     ]
 )
 """What tells a reader nothing of CUDA."""
