@@ -212,7 +212,7 @@ def test_an_attack_is_not_believed(task: Path, tmp_path: Path, name: str) -> Non
 
 
 def test_variables_of_compilers_are_no_secret(tmp_path: Path) -> None:
-    from opbridge.analysis.judge.verdict.tampering import written
+    from opbridge.analysis.judge.answer.suspicious_text import written
 
     assert not written('import os\nos.environ["TORCH_CUDA_ARCH_LIST"] = "8.0"\nos.environ.get("CUDA_HOME")\n', "a.py")
 

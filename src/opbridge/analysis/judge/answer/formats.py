@@ -46,6 +46,8 @@ PROJECT = AnswerFormat(
     ),
 )
 PYTHON = AnswerFormat("Python", CUDA, (".py",))
+UNSUPPORTED = {".hip": "HIP"}
+"""Suffixes of languages that no twin runs."""
 
 
 def answer_format(suffix: str, source: str) -> AnswerFormat:
@@ -57,7 +59,7 @@ def is_answer(path: Path) -> bool:
     """Return whether a file in the folder of a task is an answer; a JSON file may belong to the task."""
     if path.suffix in LAUNCHES.suffixes:
         return Launches.is_meant(path.read_text(encoding="utf-8", errors="replace"))
-    return path.suffix in (*PYTHON.suffixes, *SOURCES.suffixes)
+    return path.suffix in (*PYTHON.suffixes, *SOURCES.suffixes, *UNSUPPORTED)
 
 
 @dataclass(frozen=True)

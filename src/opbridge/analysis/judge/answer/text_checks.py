@@ -4,11 +4,27 @@ from __future__ import annotations
 
 import ast
 import re
+from pathlib import Path
 
-from opbridge.analysis.judge.answer.formats import LAUNCHES, AnswerFormat, Launches, python_texts
+from opbridge.analysis.judge.answer.formats import LAUNCHES, UNSUPPORTED, AnswerFormat, Launches, python_texts
+from opbridge.analysis.judge.answer.suspicious_text import written, written_in_cpp
 from opbridge.analysis.judge.judgement import Judgement, Reason, Verdict
-from opbridge.analysis.judge.verdict.tampering import written
 
+_LANGUAGES = {
+    "triton": "Triton",
+    "tilelang": "TileLang",
+    "cutlass": "CuTe DSL",
+    "cuda.tile": "cuTile",
+    "warp": "Warp",
+    "numba.cuda": "Numba",
+    "cupy": "CuPy",
+    "pycuda": "PyCUDA",
+    "hip": "HIP",
+    "helion": "Helion",
+    "thunderkittens": "ThunderKittens",
+}
+"""Python packages whose kernels no twin runs, and the language of each."""
+_HIP = re.compile(r"#\s*include\s*[<\"]hip/|\bhipLaunchKernelGGL\b")
 _HAS_DERIVATIVES = re.compile(r"\bautograd\s*(\.|::)\s*Function\b|\bregister_autograd\b")
 
 
@@ -24,10 +40,20 @@ def seen_in(form: AnswerFormat, name: str, source: str) -> Judgement | None:
             Launches.parse(source)
     except ValueError as error:
         return _broken("json", f"it is no answer with launches of its own: {error}", f"{name}:1")
+    if looks := written_in_cpp(source, name):
+        return Judgement(Verdict.CHEATING, tuple(looks))
+    suffix = Path(name).suffix
+    if suffix in UNSUPPORTED or _HIP.search(source):
+        return _of_language(UNSUPPORTED.get(suffix, "HIP"))
     for file, text in python_texts(form, name, source):
         if seen := _seen_in_python(file, text):
             return seen
     return None
+
+
+def _of_language(language: str) -> Judgement:
+    message = f"language not supported: its kernels are in {language}, which no twin runs"
+    return Judgement(Verdict.UNDECIDED, (Reason("language", message, "write them in CUDA, or judge it on a GPU"),))
 
 
 def _seen_in_python(name: str, source: str) -> Judgement | None:
@@ -37,10 +63,8 @@ def _seen_in_python(name: str, source: str) -> Judgement | None:
         return _broken("python", f"it is not Python: {error}", f"{name}:{getattr(error, 'lineno', None) or 1}")
     if looks:
         return Judgement(Verdict.CHEATING, tuple(looks))
-    if _imports(source, "triton"):
-        reason = Reason("triton", "its kernels are Triton's, which no twin runs", "write them in CUDA, or use a GPU")
-        return Judgement(Verdict.UNDECIDED, (reason,))
-    return None
+    languages = (language for package, language in _LANGUAGES.items() if _imports(source, package))
+    return next(map(_of_language, languages), None)
 
 
 def _broken(check: str, message: str, place: str) -> Judgement:
@@ -48,9 +72,11 @@ def _broken(check: str, message: str, place: str) -> Judgement:
 
 
 def _imports(source: str, package: str) -> bool:
+    """Return whether a source imports a package, or a name in it."""
     for node in ast.walk(ast.parse(source)):
         names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
-        names += [node.module or ""] if isinstance(node, ast.ImportFrom) else []
-        if any(name.partition(".")[0] == package for name in names):
+        if isinstance(node, ast.ImportFrom):
+            names = [f"{node.module}.{alias.name}" for alias in node.names]
+        if any(f"{name}.".startswith(f"{package}.") for name in names):
             return True
     return False

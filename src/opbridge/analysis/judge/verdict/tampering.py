@@ -6,7 +6,6 @@ its outputs. These checks name what would work if an answer and its judge shared
 
 from __future__ import annotations
 
-import ast
 import os
 import sys
 from collections.abc import Iterator
@@ -29,26 +28,7 @@ _GUARDED = (
     ),
 )
 _OWN = ("opbridge.analysis.judge", "opbridge.verify.check")
-_OF_THE_JUDGE = ("__main__", *_OWN, "opbridge.judging", "opbridge.check")
 _TO_COMPUTE = "compute from the arguments alone"
-_ABOUT_FRAMES = (
-    "_getframe",
-    "_current_frames",
-    "currentframe",
-    "stack",
-    "getouterframes",
-    "extract_stack",
-    "walk_stack",
-)
-_SECRETS = {
-    **dict.fromkeys(_ABOUT_FRAMES, ("call stack", _TO_COMPUTE)),
-    "get_objects": ("objects of others", _TO_COMPUTE),
-    "get_referrers": ("objects of others", _TO_COMPUTE),
-    "settrace": ("call stack", "leave tracing to debuggers"),
-    "setprofile": ("call stack", "leave profiling to profilers"),
-}
-_NEEDED = ("CUDA", "TORCH", "MAX_JOBS", "OMP", "CXX", "CC", "PATH", "NVCC", "HOME", "PYTORCH")
-"""Prefixes of the environment variables that building an extension needs."""
 _OPBRIDGE = str(Path(__file__).parents[3])
 _EVENTS = {
     "open": "file",
@@ -66,51 +46,6 @@ _EVENTS = {
     "sys.settrace": "call stack",
     "sys.setprofile": "call stack",
 }
-
-
-def written(source: str, file: str) -> list[Reason]:
-    """Return what the text of the answer alone reveals."""
-    return [
-        Reason(check, f"it looks at {what}", to_do, f"{file}:{line}")
-        for line, check, what, to_do in _looks(ast.parse(source))
-    ]
-
-
-def _looks(tree: ast.AST) -> Iterator[tuple[int, str, str, str]]:
-    for node in ast.walk(tree):
-        if isinstance(node, (ast.Attribute, ast.Name)):
-            name = node.attr if isinstance(node, ast.Attribute) else node.id
-            whose = ast.unparse(node.value) if isinstance(node, ast.Attribute) else ""
-            if name in _SECRETS and (name != "stack" or whose == "inspect"):
-                check, to_do = _SECRETS[name]
-                yield node.lineno, check, f"the {check}, by {ast.unparse(node)}", to_do
-        for name in _imported(node):
-            if name.startswith(_OF_THE_JUDGE):
-                yield getattr(node, "lineno", 0), "judge", f"the judge, by importing {name}", _TO_COMPUTE
-        if isinstance(node, (ast.Call, ast.Subscript, ast.Compare)) and (name := _variable(node)):
-            yield node.lineno, "environment", f"the environment's {name}", "compute the same everywhere"
-
-
-def _imported(node: ast.AST) -> list[str]:
-    """Return the modules that a statement imports."""
-    if isinstance(node, ast.Import):
-        return [alias.name for alias in node.names]
-    return [f"{node.module}.{alias.name}" for alias in node.names] if isinstance(node, ast.ImportFrom) else []
-
-
-def _variable(node: ast.Call | ast.Subscript | ast.Compare) -> str:
-    """Return the environment variable that a node reads; empty if it reads none, or one for compilers."""
-    text = ast.unparse(node)
-    if isinstance(node, ast.Call):
-        reads, asked = text.startswith(("os.getenv(", "os.environ.get(")), node.args[0] if node.args else None
-    elif isinstance(node, ast.Subscript):
-        reads, asked = text.startswith("os.environ[") and isinstance(node.ctx, ast.Load), node.slice
-    else:
-        reads, asked = text.endswith("os.environ"), node.left
-    if not reads or not isinstance(asked, ast.Constant):
-        return ""
-    name = str(asked.value)
-    return "" if name.startswith(_NEEDED) else name
 
 
 class Watch:
