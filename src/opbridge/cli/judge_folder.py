@@ -1,9 +1,14 @@
-"""The output of `opbridge judge DIR`: a line per answer, the progress meanwhile, and totals at the end."""
+"""The output of `opbridge judge DIR`: a line per answer, the progress meanwhile, and totals at the end.
+
+With `--json`, each line is a JSON object, and there are no totals.
+"""
 
 from __future__ import annotations
 
 import argparse
 import datetime
+import json
+import sys
 from collections import Counter
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
@@ -12,7 +17,7 @@ from threading import Lock
 
 from opbridge._version import __version__
 from opbridge.analysis.judge.answer.submissions import Options
-from opbridge.analysis.judge.many.batch import Judged, answers_in, judge_all
+from opbridge.analysis.judge.many.batch import KEPT, Judged, answers_in, judge_all
 from opbridge.analysis.judge.many.cluster import Cluster
 from opbridge.analysis.judge.many.runners import Here, Runner
 from opbridge.analysis.judge.verdict.costs import Prediction
@@ -26,16 +31,23 @@ from opbridge.cli.terminal import size
 
 def run(options: argparse.Namespace) -> int:
     """Judge all answers in a folder, and return the highest exit code of the verdicts."""
-    if options.answer is not None or options.json:
+    if options.answer is not None:
         raise InputError("of a folder, all answers are judged, and their verdicts are files in DIR/verdicts")
+    if options.json and options.page:
+        raise InputError("--json prints lines of JSON alone", hint="write the page in a second run: verdicts are kept")
     require_writable(options.page)
-    shown = _Shown(options.reference, len(answers_in(options.reference)))
-    asked = Options(options.seed, options.timeout)
-    with shown.waiting():
-        done = judge_all(
-            options.reference, _runner(options), asked, chip=(options.cost or "").lower(), on_judged=shown.add
-        )
-    print(", ".join(f"{count} {verdict}" for verdict, count in shown.counts.most_common()))
+    shown = _Shown(options.reference, len(answers_in(options.reference)), options.json)
+    asked = Options(options.seed, options.timeout, options.policy)
+    try:
+        with shown.waiting():
+            done = judge_all(
+                options.reference, _runner(options), asked, chip=(options.cost or "").lower(), on_judged=shown.add
+            )
+    except KeyboardInterrupt:
+        print(shown.stopped(), file=sys.stderr)
+        raise
+    if not options.json:
+        print(", ".join(f"{count} {verdict}" for verdict, count in shown.counts.most_common()))
     if options.page:
         _write_page(options.page, options.reference, done)
     return max((judged.judgement.verdict.exit_code for judged in done), default=0)
@@ -73,6 +85,7 @@ def _write_page(file: Path, folder: Path, done: list[Judged]) -> None:
 class _Shown:
     folder: Path
     total: int
+    as_json: bool = False
     counts: Counter[str] = field(default_factory=Counter)
     _lock: Lock = field(default_factory=Lock)
 
@@ -82,11 +95,24 @@ class _Shown:
             show()
             detail(f"{self.total - self.counts.total()} to go")
             name = judged.answer.relative_to(self.folder)
-            print(f"{self.counts.total()}/{self.total}  {name}  {_said(judged)}", flush=True)
+            said = f"{self.counts.total()}/{self.total}  {name}  {_said(judged)}"
+            print(_json(str(name), judged) if self.as_json else said, flush=True)
+
+    def stopped(self) -> str:
+        """Return what to tell a user who stops a run."""
+        return (
+            f"stopped: {self.counts.total()} of {self.total} answers are judged, and their verdicts are in "
+            f"{self.folder / KEPT}; the same command goes on with the others"
+        )
 
     def waiting(self) -> AbstractContextManager[None]:
         """Say meanwhile how far it is."""
         return Cache().step(f"judging {self.total} answers")
+
+
+def _json(name: str, judged: Judged) -> str:
+    cost = {"cost": vars(judged.cost)} if isinstance(judged.cost, Prediction) else {}
+    return json.dumps({"answer": name, **judged.judgement.fields(), **cost}, allow_nan=False)
 
 
 def _said(judged: Judged) -> str:

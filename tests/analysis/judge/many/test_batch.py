@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Iterator
 from pathlib import Path
 
 import attacks
@@ -112,6 +114,32 @@ def test_the_command_shows_progress_and_writes_a_page(folder: Path, capsys: pyte
     assert last == "3 cheating"
     assert written.startswith(f"{page}: 3 answers, ")
     assert "0 of 3 answers are right" in page.read_text()
+
+
+def test_the_command_prints_lines_of_json(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "relu" / "language.hip").write_text("#include <hip/hip_runtime.h>")
+    assert main(["judge", str(folder), "--json"]) == 3
+    found = {line["answer"]: line for line in map(json.loads, capsys.readouterr().out.splitlines())}
+    assert sorted(found) == ["relu/language.hip", "relu/one.py", "relu/other.py", "relu/same.py"]
+    assert found["relu/one.py"]["verdict"] == "cheating"
+    assert found["relu/one.py"]["held"] == {"shapes": [], "published": "not run"}
+    assert found["relu/language.hip"]["reasons"][0]["check"] == "language"
+
+
+def test_who_stops_the_command_is_told_how_to_go_on(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def stops(self: Here, cases: object) -> Iterator[object]:
+        raise KeyboardInterrupt
+        yield
+
+    run(folder)
+    (folder / "relu" / "new.py").write_text(OTHER + "\n")
+    monkeypatch.setattr(Here, "judged", stops)
+    assert main(["judge", str(folder)]) == 130
+    said = capsys.readouterr().err
+    assert "stopped: 3 of 4 answers are judged" in said
+    assert "the same command goes on" in said
 
 
 def test_nothing_to_judge(tmp_path: Path) -> None:
