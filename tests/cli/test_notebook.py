@@ -59,7 +59,7 @@ def test_a_wrong_line_says_what_belongs_there(line: str, message: str) -> None:
 def test_a_judgement_is_a_table_of_its_reasons() -> None:
     found = Judgement(Verdict.WRONG, (Reason("values", "0 < 1", place="k.cu:3"), Reason("values", "2 < 3")))
     shown = notebook.of_judgement(found)
-    assert "wrong, for all shapes" in shown
+    assert "wrong" in shown
     assert "k.cu:3: 0 &lt; 1" in shown
     assert "2 &lt; 3" in shown
 

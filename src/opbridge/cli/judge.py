@@ -47,6 +47,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--ray", metavar="ADDRESS", help="with a folder: judge on a Ray cluster; `auto` finds it")
     parser.add_argument("--page", type=Path, metavar="FILE", help="with a folder: write the verdicts as one HTML file")
+    parser.add_argument(
+        "--policy",
+        choices=("kernels", "any"),
+        default="kernels",
+        help="who has to do the work: kernels at least half of it (default), or any, so that PyTorch's operators count",
+    )
     add_json(parser)
     parser.add_argument(
         "--cost",
@@ -101,7 +107,7 @@ def run(options: argparse.Namespace) -> int:
         return _print(found, options.json)
     if options.answer is None:
         raise InputError("judge needs a task and an answer", hint="as in: opbridge judge reference.py answer.py")
-    found = judge(options.reference, options.answer, seed=options.seed, timeout=options.timeout)
+    found = judge(options.reference, options.answer, seed=options.seed, timeout=options.timeout, policy=options.policy)
     return _print(found, options.json, _cost(options) if options.cost and not found.verdict.exit_code else None)
 
 

@@ -75,7 +75,8 @@ def of_operator(op: Op) -> Markup:
 def of_judgement(found: Judgement) -> Markup:
     """Return the table of a verdict and its reasons."""
     reasons = [(reason.check, reason) for reason in found.reasons]
-    return _table(f"{found.verdict.value}, for {found.holds_for}", reasons)
+    holds_for = f", for {found.holds_for}" if found.holds_for else ""
+    return _table(f"{found.verdict.value}{holds_for}", reasons)
 
 
 def of_profile(found: Profile) -> Markup:

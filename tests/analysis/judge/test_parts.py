@@ -314,7 +314,10 @@ def test_right_says_for_what() -> None:
     limited = Judgement(Verdict.RIGHT, (reason,), "published shapes", ("float32[16]", "float32[32]"))
     last = "verdict: right for the published shapes only; fails at float32[17, 65]"
     assert str(limited).splitlines()[-1] == last
-    assert str(Judgement(Verdict.RIGHT, shapes=("float32[4]",))) == "verdict: right, on 1 inputs, for all shapes"
+    assert (
+        str(Judgement(Verdict.RIGHT, holds_for="all shapes", shapes=("float32[4]",)))
+        == "verdict: right, on 1 inputs, for all shapes"
+    )
 
 
 @pytest.mark.parametrize(("verdict", "code"), [("right", 0), ("wrong", 1), ("cheating", 1), ("undecided", 3)])

@@ -11,6 +11,10 @@ from typing import Any
 from opbridge.base.errors import InputError
 
 ALL_SHAPES, PUBLISHED_SHAPES, PUBLISHED_NUMBERS = "all shapes", "published shapes", "published numbers"
+TRIED_SHAPES = "tried shapes"
+"""What a right answer holds for if it was not compared at the published sizes."""
+WHOLE, SIZES_ALONE, NOT_RUN = "whole", "sizes", "not run"
+"""How the published sizes were run: compared as a whole, some blocks of each launch without numbers, or not at all."""
 SIZES = "sizes"
 """The check for sizes: those tried cannot decide the answer."""
 SHAPE = "shape"
@@ -19,6 +23,8 @@ VALUES, AGAIN, GRADIENTS = "values", "second call", "gradients"
 """The checks for numbers."""
 TIME, ENDLESS = "time", "endless"
 """The checks for time: the time limit was too short, or a kernel may never end."""
+WORK = "work"
+"""The check for the part of the work that kernels do."""
 MACHINE = "machine"
 """The check for resources that this machine lacks."""
 
@@ -80,10 +86,18 @@ class Judgement:
 
     verdict: Verdict
     reasons: tuple[Reason, ...] = ()
-    holds_for: str = ALL_SHAPES
+    holds_for: str = ""
+    """What a right answer is right for; empty for other verdicts."""
     shapes: tuple[str, ...] = ()
     """The inputs on which the answer was compared with the reference."""
     seconds: float = 0.0
+    published: str = NOT_RUN
+    """How the published sizes were run: WHOLE, SIZES_ALONE or NOT_RUN."""
+    work: float | None = None
+    """The part of the operations of the task that PyTorch's operators do not do in the answer, from 0 to 1.
+
+    None if it was not measured.
+    """
 
     @property
     def wants_larger_sizes(self) -> bool:
@@ -103,7 +117,9 @@ class Judgement:
 
     def fields(self) -> dict[str, Any]:
         """Return the judgement as a dictionary for JSON."""
-        return {**asdict(self), "verdict": self.verdict.value}
+        fields = {**asdict(self), "verdict": self.verdict.value}
+        fields["held"] = {"shapes": self.shapes, "published": fields.pop("published")}
+        return fields
 
     def to_json(self) -> str:
         """Return the judgement as JSON; `parse` is the inverse."""
@@ -116,7 +132,7 @@ class Judgement:
             fields = json.loads(text)
             reasons = tuple(Reason(**reason) for reason in fields.pop("reasons"))
             verdict, shapes = Verdict(fields.pop("verdict")), tuple(fields.pop("shapes"))
-            return cls(verdict, reasons, shapes=shapes, **fields)
+            return cls(verdict, reasons, shapes=shapes, published=fields.pop("held")["published"], **fields)
         except (ValueError, TypeError, KeyError, AttributeError) as error:
             raise InputError(f"this is no verdict of `opbridge judge --json`: {error}") from None
 
@@ -129,5 +145,7 @@ class Judgement:
             return str(self.verdict.value)
         if self.holds_for == ALL_SHAPES:
             return f"right, on {len(self.shapes)} inputs, for {ALL_SHAPES}"
+        if self.holds_for == TRIED_SHAPES:
+            return f"right, on {len(self.shapes)} inputs, for the {TRIED_SHAPES}"
         failing = next((reason.shape for reason in self.reasons if reason.shape), "")
         return f"right for the {self.holds_for} only" + (f"; fails at {failing}" if failing else "")

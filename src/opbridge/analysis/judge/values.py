@@ -131,7 +131,7 @@ def _head(file: BinaryIO, most: int) -> tuple[dict[str, Any], list[_Outline]]:
     for (dtype, shape), size in zip(outlines, sizes, strict=True):
         if not all(type(n) is int and n >= 0 for n in (*shape, size)):
             raise ValueError("its sizes are no sizes")
-        if size and size != math.prod(shape) * _size_of(dtype):
+        if size and size != math.prod(shape) * bytes_of_element(dtype):
             raise ValueError(f"a tensor has {size} bytes, which are not those of {dtype}{list(shape)}")
     total = os.fstat(file.fileno()).st_size
     if total > most or total != 8 + length + sum(sizes):
@@ -139,7 +139,8 @@ def _head(file: BinaryIO, most: int) -> tuple[dict[str, Any], list[_Outline]]:
     return head, outlines
 
 
-def _size_of(dtype: str) -> int:
+def bytes_of_element(dtype: str) -> int:
+    """Return the size of an element type; raise ValueError if there is no such type."""
     if dtype.startswith("float8"):
         return 1
     if dtype not in _SIZES:

@@ -11,7 +11,11 @@ from opbridge.verify.check.child_messages import Lines, NonsenseError
 
 ERROR = {"kind": "ValueError", "message": "no", "place": "", "build": False, "tools": False}
 BEGUN: list[dict[str, Any]] = [{"ready": True}, {"begun": "building"}, {"built": True}]
-FIRST: list[dict[str, Any]] = [{"asks": 0}, {"begun": 0}, {"ran": 0, "operators": ["relu"], "changed": []}]
+FIRST: list[dict[str, Any]] = [
+    {"asks": 0},
+    {"begun": 0},
+    {"ran": 0, "operators": ["relu"], "changed": [], "operations": 0.0},
+]
 SECOND: list[dict[str, Any]] = [{"asks": 1}, {"begun": 1}, {"failed": 1, **ERROR}]
 DONE: list[dict[str, Any]] = [{"tampering": []}, {"begun": "muted"}, {"muted": True}, {"done": True}]
 VAST: list[dict[str, Any]] = [{"begun": 2}, {"vast": ERROR}]
@@ -61,8 +65,8 @@ def test_what_the_judge_leaves_out_is_not_run() -> None:
         [*BEGUN, *FIRST, *SECOND, *DONE, {"begun": 7}],
         [*BEGUN, {"asks": 7}],
         [*BEGUN, *FIRST[:2], {"ran": 0}],
-        [*BEGUN, *FIRST[:2], {"ran": 0, "operators": "relu", "changed": []}],
-        [*BEGUN, *FIRST[:2], {"ran": True, "operators": [], "changed": []}],
+        [*BEGUN, *FIRST[:2], {"ran": 0, "operators": "relu", "changed": [], "operations": 0.0}],
+        [*BEGUN, *FIRST[:2], {"ran": True, "operators": [], "changed": [], "operations": 0.0}],
         [*BEGUN, {"left_out": 0}],
         [*BEGUN, {}],
         [{"begun": "building"}],

@@ -45,7 +45,7 @@ class Case:
             save(self.expected / trial.rounded_file, array(*right))
             save(self.expected / trial.inputs_file, [array(5.0, 5.0)])
             self.gives(trial.number, *right)
-            self.run.hear({"ran": trial.number, "operators": [], "changed": []})
+            self.run.hear({"ran": trial.number, "operators": [], "changed": [], "operations": 0.0})
 
     def gives(self, number: int, *values: float, again: tuple[float, ...] = ()) -> None:
         save(self.own / self.trials[number].output_file, array(*values))

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 
-from opbridge.analysis.judge.judgement import Judgement, Reason, Verdict
+from opbridge.analysis.judge.judgement import TRIED_SHAPES, Judgement, Reason, Verdict
 from opbridge.authoring.loading import MANIFEST_SUFFIXES, load
 from opbridge.base.errors import BuildError, InputError
 from opbridge.frameworks import FRAMEWORKS, installed
@@ -99,7 +99,9 @@ def verdict_of(rows: list[Row], seed: int) -> Judgement:
         message = "no error was found, but there is no reference for the values"
         reason = Reason("values", message, "name a reference: opbridge judge ops.yaml aten::NAME or module:function")
         return Judgement(Verdict.UNDECIDED, (reason,))
-    return Judgement(Verdict.RIGHT, shapes=tuple(f"{row.operator} on {row.device}" for row in held))
+    return Judgement(
+        Verdict.RIGHT, holds_for=TRIED_SHAPES, shapes=tuple(f"{row.operator} on {row.device}" for row in held)
+    )
 
 
 def _place(message: str) -> str:

@@ -89,8 +89,7 @@ def outcome_of(prepared: Prepared, submission: Submission, chip: str = "", known
 
 
 def _judged(prepared: Prepared, case: Case) -> Judgement:
-    options = case.submission.options
-    found = judge_by(prepared, case.task, case.answer, options.seed, options.timeout)
+    found = judge_by(prepared, case.task, case.answer, case.submission.options)
     return of_content(found, case.answer.name, case.submission)
 
 

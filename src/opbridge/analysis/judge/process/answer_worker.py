@@ -10,13 +10,13 @@ import tempfile
 import traceback
 import warnings
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import AbstractContextManager, nullcontext, suppress
 from pathlib import Path
 from typing import Any
 
 import opbridge
 from opbridge.analysis.judge.process.confinement import enter
-from opbridge.analysis.judge.process.jobs import MUTED, AnswerJob, Trial, telling
+from opbridge.analysis.judge.process.jobs import MOST_WRITES, MUTED, AnswerJob, Trial, telling
 from opbridge.base.errors import CacheError, ToolchainError, UnsupportedError
 from opbridge.build import cache, toolchains
 from opbridge.verify.check.child_process import Say, serve, told_more
@@ -76,7 +76,7 @@ def _judge(job: AnswerJob, wait: Callable[[], Any], say: Say) -> None:
             continue  # the judge measures how long calls take, and leaves this one out
         say(begun=trial.number)
         try:
-            say(ran=trial.number, **caller.call(trial))
+            say(ran=trial.number, **caller.call(trial, is_recorded=trial == telling(trials)))
         except Exception as error:
             say(failed=trial.number, **_told(error, job.cell.folder))
     say(tampering=[vars(reason) for reason in watch.findings()])
@@ -141,7 +141,7 @@ class _Caller:
         self._outputs: list[tuple[Trial, Any]] = []
         """The output of the last trial of the same model, if it has memory of its own."""
 
-    def call(self, trial: Trial) -> dict[str, Any]:
+    def call(self, trial: Trial, *, is_recorded: bool) -> dict[str, Any]:
         """Call the model twice and save the outputs; return the operators that ran and the inputs that changed."""
         import torch
 
@@ -153,7 +153,7 @@ class _Caller:
         folder, inputs = self._job.cell.folder, self._prepare(trial)
         save(folder / trial.parameters_file, to_values([one.detach() for one in self._model.parameters()]))
         state = {name: value.clone() for name, value in self._model.state_dict().items()}
-        with Operators() as operators:
+        with Operators() as operators, self._recording(folder / trial.writes_file if is_recorded else None):
             first = self._run(trial)
         save(folder / trial.output_file, to_values(first))
         self._look_again(trial, first)
@@ -165,7 +165,7 @@ class _Caller:
             self._model.load_state_dict(state)
             torch.manual_seed(trial.seed)
             save(folder / trial.gradients_file, to_values(gradients(self._model, self._inputs)))
-        return {"operators": operators.names, "changed": changed}
+        return {"operators": operators.names, "changed": changed, "operations": operators.operations}
 
     def _look_again(self, trial: Trial, output: Any) -> None:
         """Save what the output of the trial before is by now, and keep this one; views of inputs may change."""
@@ -188,11 +188,14 @@ class _Caller:
         sizes = {math.prod(array.shape) for array in arrays_of(load(folder / trial.output_file))}
         results = Results(sizes, _MOST_OF_OTHERS)
         try:
-            with results:
+            with results, self._recording(folder / trial.muted_writes_file):
                 output = self._run(trial)
             save(folder / trial.muted_file, to_values(output))
         finally:
             save(folder / trial.others_file, results.kept)
+
+    def _recording(self, file: Path | None) -> AbstractContextManager[None]:
+        return self._job.format.device.recording_writes(file, MOST_WRITES) if file else nullcontext()
 
     def _prepare(self, trial: Trial) -> Any:
         """Create the model of a plan, and write the inputs to its memory; return the inputs."""

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import ctypes
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from opbridge.base.errors import KernelError
@@ -26,6 +28,8 @@ class Device:
     """The twin function that switches kernels off and on."""
     run_alone: str = ""
     """The twin function that limits launches to a number of blocks; empty if it cannot."""
+    record: str = ""
+    """The twin function that records what is written to memory, and by whom; empty if it cannot."""
     reports: tuple[str, str] | None = None
     """The twin functions to collect findings and to return them; None if PyTorch raises findings itself."""
     variables: tuple[tuple[str, str], ...] = ()
@@ -43,6 +47,20 @@ class Device:
     def leave_out_all_but(self, blocks: int) -> None:
         """Simulate only this many blocks of each launch."""
         self.twin()[self.run_alone](blocks)
+
+    @contextmanager
+    def recording_writes(self, file: Path, most: int) -> Iterator[None]:
+        """Record in a new file of at most so many bytes what is written to memory, if the twin can."""
+        if not self.record:
+            yield
+            return
+        record = self.twin()[self.record]
+        record.argtypes = [ctypes.c_char_p, ctypes.c_size_t]
+        record(os.fsencode(file), most)
+        try:
+            yield
+        finally:
+            record(None, 0)
 
     @contextmanager
     def telling(self) -> Iterator[None]:
@@ -80,6 +98,7 @@ CUDA = Device(
     cuda.LIBRARY,
     "ob_twin_mute",
     run_alone="ob_twin_run_alone",
+    record="ob_twin_record_writes",
     variables=(("OPBRIDGE_CUDA_TWIN", ""), ("CUDA_VISIBLE_DEVICES", "0")),
 )
 NPU = Device(

@@ -43,6 +43,8 @@ class Trial:
     """The number of elements of the inputs."""
     numbers: str = AS_DRAWN
     """The kind of numbers in the inputs."""
+    operations: float = 0.0
+    """The arithmetic operations of the reference."""
 
     @property
     def only_refutes(self) -> bool:
@@ -81,6 +83,16 @@ class Trial:
     def output_file(self) -> str:
         """The file of the output of the answer."""
         return f"{self.number}.output"
+
+    @property
+    def writes_file(self) -> str:
+        """The file of what was written to memory of the device in the first call."""
+        return f"{self.number}.writes"
+
+    @property
+    def muted_writes_file(self) -> str:
+        """The file of what was written to memory of the device in the call with muted kernels."""
+        return f"{self.number}.writes.muted"
 
     @property
     def muted_file(self) -> str:
@@ -129,6 +141,8 @@ class AnswerJob:
     cell: Cell
 
 
+MOST_WRITES = 64 << 20
+"""The most bytes that are kept of what is written to memory of the device."""
 MUTED = "muted"
 """The last call, with muted kernels, of the trial that shows the most."""
 

@@ -1,4 +1,4 @@
-"""Record the PyTorch operators that run, except those that only create, view and move memory."""
+"""Record the PyTorch operators that run, what they compute, and what they return."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from typing import Any
 
 from torch.utils._python_dispatch import TorchDispatchMode
 
+from opbridge.analysis.judge.process.arithmetic import operations_of
 from opbridge.analysis.judge.tensors import tensors_in, to_values
 
 _MEMORY = {
@@ -21,17 +22,23 @@ _MOST_RESULTS = 256
 
 
 class Operators(TorchDispatchMode):  # type: ignore[misc]
-    """A dispatch mode that records the names of the operators that run within it, in order."""
+    """A dispatch mode that counts what operators do within it.
+
+    It records the names of those that do more than create, view and move memory, in order.
+    """
 
     def __init__(self) -> None:
         super().__init__()
         self.names: list[str] = []
+        self.operations = 0.0
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         name = func._schema.name.partition("::")[2]
         if name not in _MEMORY:
             self.names.append(name.removesuffix("_"))
-        return func(*args, **(kwargs or {}))
+        result = func(*args, **(kwargs or {}))
+        self.operations += operations_of(func, args, kwargs or {}, result)
+        return result
 
 
 class Results(TorchDispatchMode):  # type: ignore[misc]

@@ -40,6 +40,10 @@ def _is_number(value: object) -> bool:
     return type(value) is int and 0 <= value < 1 << 31
 
 
+def _is_count(value: object) -> bool:
+    return type(value) is float and 0 <= value < float("inf")
+
+
 def _is_true(value: object) -> bool:
     return value is True
 
@@ -75,7 +79,12 @@ _FIELDS: dict[str, _Fields] = {
     "built": {"built": _is_true},
     "asks": {"asks": _is_number},
     "begun": {"begun": _is_number},
-    "ran": {"ran": _is_number, "operators": _all(_is_text), "changed": _all(_is_number)},
+    "ran": {
+        "ran": _is_number,
+        "operators": _all(_is_text),
+        "changed": _all(_is_number),
+        "operations": _is_count,
+    },
     "failed": {"failed": _is_number, **_ERROR},
     "tampering": {"tampering": _all(_is_reason)},
     "muting": {"begun": lambda value: value == MUTED},

@@ -242,7 +242,7 @@ def _run(job: ReferenceJob, number: int, task: Problem, inputs: Any, seed: int) 
             save(job.folder / f"{trial.gradients_file}.{kind}", to_values(_gradients(of, given_inputs)))
     is_finite = all(bool(torch.isfinite(tensor).all()) for tensor in tensors_in(rounded))
     told = {"number": number, "inputs": trial.inputs, "operators": operators.names, "is_finite": is_finite}
-    return {**told, "work": work.get_total_flops()}
+    return {**told, "work": work.get_total_flops(), "operations": operators.operations}
 
 
 def _gradients(model: Any, inputs: Any) -> dict[str, Any]:

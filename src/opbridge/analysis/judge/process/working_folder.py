@@ -9,7 +9,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from opbridge.analysis.judge.process.confinement import private_folder
-from opbridge.base.removing import remove_tree, temporary_folder
+from opbridge.base.remove_folder import remove_tree, temporary_folder
 
 _LOCK = ".lock"
 """The suffix of the file next to a folder that its owner keeps locked while it lives."""

@@ -49,6 +49,7 @@ def run_answer(
     folder: Path,
     timeout: float,
     forks: Forks,
+    policy: str,
 ) -> tuple[Run, Judgement]:
     """Run the answer and judge it.
 
@@ -59,7 +60,7 @@ def run_answer(
 
     def weighed() -> Judgement:
         expected = expecting.result()
-        return decide(run, run.called(expected.trials), job.folder, folder, expected.left_out)
+        return decide(run, run.called(expected.trials), job.folder, folder, expected.left_out, policy)
 
     own, given = folder / answer.path.name, folder.parent / GIVEN
     own.write_bytes(answer.content)
@@ -88,7 +89,7 @@ def _given(
     for trial in (*expected.trials, *([vast] if vast else [])):
         for name in (trial.initial_file, trial.inputs_file):
             _copied(job, name, given)
-    return tuple(replace(trial, operators=()) for trial in expected.trials), vast
+    return tuple(replace(trial, operators=(), operations=0.0) for trial in expected.trials), vast
 
 
 def _copied(job: ReferenceJob, name: str, given: Path) -> None:

@@ -6,19 +6,31 @@ from collections import Counter
 from itertools import pairwise
 from pathlib import Path
 
+from opbridge.analysis.judge.answer.submissions import KERNELS
 from opbridge.analysis.judge.judgement import Reason
 from opbridge.analysis.judge.process.jobs import Trial, telling
 from opbridge.analysis.judge.process.run_record import Run, reason_at
 from opbridge.analysis.judge.values import arrays_of, load, load_as
 from opbridge.analysis.judge.verdict.differences import difference, is_near, same_bits
+from opbridge.analysis.judge.verdict.write_record import Output, is_only_moved, writes_in
 from opbridge.base.errors import InputError
 
 _MOST_OF_OTHERS = 80 << 20
 """The most bytes that are read of what operators returned."""
 
 
-def cheating(run: Run, trials: tuple[Trial, ...], expected: Path, folder: Path, good: set[int]) -> Reason | None:
-    """Return why right outputs are not the work of the kernels of the answer; None if there is no suspicion."""
+def cheating(
+    run: Run, trials: tuple[Trial, ...], expected: Path, folder: Path, good: set[int], policy: str
+) -> Reason | None:
+    """Return why right outputs are not the work of an answer, or not that of its kernels; None if there is no doubt."""
+    by_others = _by_others(run, trials, expected, folder, good) if policy == KERNELS else None
+    if by_others or telling(trials).is_constant:
+        return by_others
+    return _remembered(trials, expected, folder, good)
+
+
+def _by_others(run: Run, trials: tuple[Trial, ...], expected: Path, folder: Path, good: set[int]) -> Reason | None:
+    """Return why right outputs are not the work of kernels; None if they may be."""
     for trial in trials:
         if trial.number not in good or not trial.operators or trial.number not in run.ran:
             continue
@@ -43,22 +55,34 @@ def cheating(run: Run, trials: tuple[Trial, ...], expected: Path, folder: Path, 
         if muted is not None and difference(muted, exact, rounded) is None:
             message = "the output is right also when its kernels do nothing: they are not what computes it"
             return reason_at(first, "kernels", message, "compute the values of the reference in a kernel")
-    if first.number in good and _is_computed_by_others(first, exact, rounded, expected, folder):
+    if first.number not in good:
+        return None
+    given = arrays_of(load(expected / first.inputs_file))
+    pairs = map(Output, arrays_of(exact), arrays_of(rounded))
+    outputs = [
+        one for one in pairs if one.is_telling and not any(is_near(each, one.exact, one.rounded) for each in given)
+    ]
+    if _is_computed_by_others(first, outputs, folder):
         message = "PyTorch, or the host, computes the output also when its kernels do nothing: they only move it"
         return reason_at(first, "kernels", message, "compute the values of the reference in a kernel")
-    return _remembered(trials, expected, folder, good)
+    writes = writes_in(folder / first.writes_file)
+    if outputs and all(is_only_moved(one, writes) for one in outputs):
+        message = "its kernels only move the output, which is in memory before they run"
+        return reason_at(first, "kernels", message, "compute the values of the reference in a kernel")
+    return None
 
 
-def _is_computed_by_others(trial: Trial, exact: object, rounded: object, expected: Path, folder: Path) -> bool:
-    """Return whether an operator returned the right output while kernels did nothing, and it is no input."""
+def _is_computed_by_others(trial: Trial, outputs: list[Output], folder: Path) -> bool:
+    """Return whether the right outputs were there while kernels did nothing."""
     try:
         results = arrays_of(load(folder / trial.others_file, most=_MOST_OF_OTHERS))
     except InputError:
-        return False  # the call without kernels ended before it ran an operator
-    given = arrays_of(load(expected / trial.inputs_file))
-    outputs = list(zip(arrays_of(exact), arrays_of(rounded), strict=True))
-    outputs = [pair for pair in outputs if not any(is_near(one, *pair) for one in given)]
-    return bool(outputs) and all(any(is_near(one, *pair) for one in results) for pair in outputs)
+        results = []  # the call without kernels ended before it ran an operator
+    writes = writes_in(folder / trial.muted_writes_file)
+    return bool(outputs) and all(
+        any(is_near(one, output.exact, output.rounded) for one in results) or any(map(output.is_in, writes))
+        for output in outputs
+    )
 
 
 def _remembered(trials: tuple[Trial, ...], expected: Path, folder: Path, good: set[int]) -> Reason | None:

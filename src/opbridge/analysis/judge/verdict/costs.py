@@ -12,10 +12,11 @@ from pathlib import Path
 from typing import Any
 
 from opbridge.analysis.judge.answer.formats import answer_format
-from opbridge.analysis.judge.process.confinement import Cell, private_folder, written_to_cache
+from opbridge.analysis.judge.process.confinement import Cell, written_to_cache
 from opbridge.analysis.judge.process.cost_worker import CostJob
 from opbridge.analysis.judge.process.devices import CUDA
 from opbridge.analysis.judge.process.prepared import Prepared
+from opbridge.analysis.judge.process.working_folder import working_folder
 from opbridge.analysis.judge.task.formats import format_of
 from opbridge.analysis.profile import chip_named
 from opbridge.analysis.profile.chips import Chip
@@ -23,7 +24,6 @@ from opbridge.analysis.profile.counter_files import Counted, read
 from opbridge.analysis.profile.kernel_costs import analysed
 from opbridge.analysis.profile.pytorch.operator_times import Call, ModelCost
 from opbridge.base.errors import KernelError, UnsupportedError
-from opbridge.base.remove_folder import temporary_folder
 from opbridge.build.toolchains.interface import PROFILE
 from opbridge.verify.check.child_process import Child
 from opbridge.verify.check.forked_processes import Forks
@@ -117,7 +117,7 @@ def _cost(
 ) -> ModelCost:
     from opbridge.build.cache import Cache
 
-    with temporary_folder(private_folder()) as folder:
+    with working_folder() as folder:
         counts = folder / "counts"
         counts.mkdir()
         copies = [

@@ -37,15 +37,21 @@ def is_same_result(one: object, other: object, rounded: object) -> bool:
     return all(_fine(numbers(left), numbers(right), coarse, 0.0)[0].all() for left, right, coarse in groups)
 
 
-def is_near(one: Array, exact: Array, rounded: Array) -> bool:
+def is_near(one: Array, exact: Array, rounded: Array, *, in_any_order: bool = False) -> bool:
     """Return whether numbers, of any type and shape, are those of an output."""
     right = numbers(exact)
     try:
         got = numbers(one)
     except (TypeError, ValueError):
         return False
-    is_of_size = got.size == right.size > 1 and got.dtype.kind == right.dtype.kind
-    return is_of_size and bool(_fine(got.reshape(right.shape), right, rounded, 0.0)[0].all())
+    if not (got.size == right.size > 1 and got.dtype.kind == right.dtype.kind):
+        return False
+    got = got.reshape(right.shape)
+    if in_any_order and right.dtype.kind != "c":
+        # As many of each size: every number takes the place of the one that it would be.
+        places = np.argsort(right, axis=None)
+        got = np.sort(got, axis=None)[np.argsort(places)].reshape(right.shape)
+    return bool(_fine(got, right, rounded, 0.0)[0].all())
 
 
 def difference_of_gradients(answer: object, exact: object, rounded: object) -> Difference | None:

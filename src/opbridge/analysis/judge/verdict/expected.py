@@ -77,4 +77,5 @@ def _trial(said: dict[str, Any], known: tuple[Plan, ...]) -> Trial:
         said.get("is_constant", False),
         said.get("elements", 0),
         said.get("numbers", AS_DRAWN),
+        said.get("operations", 0.0),
     )

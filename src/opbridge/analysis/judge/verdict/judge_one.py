@@ -9,11 +9,13 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
+from opbridge.analysis.judge.answer.submissions import KERNELS, POLICIES, Options
 from opbridge.analysis.judge.answer.text_checks import has_gradients, seen_in
 from opbridge.analysis.judge.judgement import MACHINE, Judgement, Reason, Verdict
-from opbridge.analysis.judge.process.confinement import hand_on, private_folder
+from opbridge.analysis.judge.process.confinement import hand_on
 from opbridge.analysis.judge.process.jobs import ReferenceJob
 from opbridge.analysis.judge.process.prepared import Prepared
+from opbridge.analysis.judge.process.working_folder import working_folder
 from opbridge.analysis.judge.task.formats import TaskFormat, format_of, settings_of
 from opbridge.analysis.judge.task.shapes import PUBLISHED, Plan, plans
 from opbridge.analysis.judge.task.sizes import published_sizes, sizes_by_default
@@ -21,8 +23,9 @@ from opbridge.analysis.judge.verdict.answer_run import GIVEN, AnswerFile, run_an
 from opbridge.analysis.judge.verdict.expected import expected_of
 from opbridge.analysis.judge.verdict.second_opinion import another
 from opbridge.analysis.judge.verdict.verdict_from_runs import at_published_sizes
-from opbridge.base.errors import OpbridgeError, ToolchainError, UnsupportedError
-from opbridge.base.remove_folder import remove_tree, temporary_folder
+from opbridge.analysis.judge.verdict.work import by_policy
+from opbridge.base.errors import InputError, OpbridgeError, ToolchainError, UnsupportedError
+from opbridge.base.remove_folder import remove_tree
 from opbridge.verify.check.forked_processes import Forks
 
 _OF_REFERENCE, _OF_ANSWER = "reference", "answer"
@@ -30,28 +33,36 @@ _OF_REFERENCE, _OF_ANSWER = "reference", "answer"
 
 
 def judge(
-    reference: str | os.PathLike[str], answer: str | os.PathLike[str], *, seed: int = 0, timeout: float = 60.0
+    reference: str | os.PathLike[str],
+    answer: str | os.PathLike[str],
+    *,
+    seed: int = 0,
+    timeout: float = 60.0,
+    policy: str = KERNELS,
 ) -> Judgement:
     """Judge whether the answer does what the reference does.
 
-    `timeout` applies separately to the build and to each call, in seconds.
+    `timeout` applies separately to the build and to each call, in seconds. With the policy `kernels`, the kernels of
+    the answer have to do at least half of the work; with `any`, PyTorch's operators may do all of it.
 
     Raises:
-        InputError: The task or the answer cannot be read.
+        InputError: The task or the answer cannot be read, or there is no such policy.
     """
+    if policy not in POLICIES:
+        raise InputError(f"policy={policy!r}: expected one of {', '.join(POLICIES)}")
     with Prepared() as prepared:
-        return judge_by(prepared, Path(reference), Path(answer), seed, timeout)
+        return judge_by(prepared, Path(reference), Path(answer), Options(seed, timeout, policy))
 
 
-def judge_by(prepared: Prepared, reference: Path, answer: Path, seed: int, timeout: float) -> Judgement:
+def judge_by(prepared: Prepared, reference: Path, answer: Path, options: Options) -> Judgement:
     """Judge as `judge` does, with processes that several answers share."""
     started = time.perf_counter()
     task = Path(os.path.abspath(reference))
     form = format_of(task)
     read = AnswerFile.read(Path(os.path.abspath(answer)))
     try:
-        with temporary_folder(private_folder()) as folder:
-            found = _judged(prepared, task, form, read, folder, seed, timeout)
+        with working_folder() as folder:
+            found = by_policy(_judged(prepared, task, form, read, folder, options), options.policy)
     except UnsupportedError as error:
         found = Judgement(Verdict.UNDECIDED, (Reason(MACHINE, str(error), "judge it on another machine"),))
     except OpbridgeError:
@@ -70,7 +81,7 @@ def _failed(error: Exception) -> Judgement:
 
 
 def _judged(
-    prepared: Prepared, task: Path, form: TaskFormat, answer: AnswerFile, folder: Path, seed: int, timeout: float
+    prepared: Prepared, task: Path, form: TaskFormat, answer: AnswerFile, folder: Path, options: Options
 ) -> Judgement:
     source = answer.source
     if seen := seen_in(answer.form, answer.path.name, source):
@@ -78,23 +89,23 @@ def _judged(
     _build_libraries(source)
     forks = prepared.of(answer.form.device)
     text = task.read_text(encoding="utf-8")
-    seeds = (seed + 1, seed + 2)
+    seeds = (options.seed + 1, options.seed + 2)
     sizes = _sizes(form, task, text)
     job = ReferenceJob(task, form, folder / _OF_REFERENCE, tuple(plans(sizes, source)), seeds, has_gradients(source))
-    found, tried = _round(forks, job, answer, _rooms(folder), timeout)
+    found, tried = _round(forks, job, answer, _rooms(folder), options)
     if (further := another(found, tried, job, sizes)) is None:
         return found
-    later = _again(forks, further.job, answer, folder, timeout)
+    later = _again(forks, further.job, answer, folder, options)
     return found if later is None else further.settled(found, later)
 
 
-def _again(forks: Forks, job: ReferenceJob, answer: AnswerFile, folder: Path, timeout: float) -> Judgement | None:
+def _again(forks: Forks, job: ReferenceJob, answer: AnswerFile, folder: Path, options: Options) -> Judgement | None:
     """Judge at other sizes without building again; return None if this machine lacks the resources."""
     remove_tree(job.folder)
     later_folder = _rooms(folder / "again")
     hand_on(folder / _OF_ANSWER, later_folder / _OF_ANSWER)
     try:
-        return _round(forks, replace(job, folder=later_folder / _OF_REFERENCE), answer, later_folder, timeout)[0]
+        return _round(forks, replace(job, folder=later_folder / _OF_REFERENCE), answer, later_folder, options)[0]
     except ToolchainError:
         return None
 
@@ -107,17 +118,17 @@ def _rooms(folder: Path) -> Path:
 
 
 def _round(
-    forks: Forks, job: ReferenceJob, answer: AnswerFile, folder: Path, timeout: float
+    forks: Forks, job: ReferenceJob, answer: AnswerFile, folder: Path, options: Options
 ) -> tuple[Judgement, list[Plan]]:
     """Judge once; return the judgement and the plans that were tried, with the published one if it decided."""
     of_answer = folder / _OF_ANSWER
     with ThreadPoolExecutor(1) as beside:
-        expecting = beside.submit(expected_of, job, timeout, forks)
-        run, found = run_answer(job, answer, expecting, of_answer, timeout, forks)
+        expecting = beside.submit(expected_of, job, options.timeout, forks)
+        run, found = run_answer(job, answer, expecting, of_answer, options.timeout, forks, options.policy)
     expected = expecting.result()
     tried = [trial.plan for trial in expected.trials]
     final = at_published_sizes(found, run, expected.vast, job.folder, of_answer)
-    return final, tried if final is found else [*tried, Plan(PUBLISHED)]
+    return final, tried if final.reasons == found.reasons else [*tried, Plan(PUBLISHED)]
 
 
 def _build_libraries(source: str) -> None:

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
+from opbridge.analysis.judge.answer.submissions import KERNELS
 from opbridge.analysis.judge.judgement import (
     AGAIN,
     ALL_SHAPES,
     GRADIENTS,
+    NOT_RUN,
     PUBLISHED_NUMBERS,
     PUBLISHED_SHAPES,
     SHAPE,
     SIZES,
+    SIZES_ALONE,
+    TRIED_SHAPES,
     VALUES,
+    WHOLE,
     Judgement,
     Reason,
     Verdict,
@@ -27,6 +33,7 @@ from opbridge.analysis.judge.verdict.compare_calls import held
 from opbridge.analysis.judge.verdict.failures import of_end, of_error
 from opbridge.analysis.judge.verdict.second_opinion import OF_NO_SIZE
 from opbridge.analysis.judge.verdict.structures import difference_of_sizes
+from opbridge.analysis.judge.verdict.work import work_of
 from opbridge.base.errors import InputError
 
 _OF_NUMBERS = (VALUES, AGAIN, GRADIENTS)
@@ -41,12 +48,28 @@ _CONSTANT = Reason(
 )
 
 
-def decide(run: Run, trials: tuple[Trial, ...], expected: Path, folder: Path, left_out: tuple[str, ...]) -> Judgement:
+def decide(
+    run: Run,
+    trials: tuple[Trial, ...],
+    expected: Path,
+    folder: Path,
+    left_out: tuple[str, ...],
+    policy: str = KERNELS,
+) -> Judgement:
     """Return the verdict of an answer whose process has ended or reported all trials.
 
     `expected` and `folder` have the outputs of the reference and of the answer; `left_out` says which sizes were
-    not tried.
+    not tried; `policy` says who has to do the work.
     """
+    found = _decided(run, trials, expected, folder, left_out, policy)
+    called = tuple(trial for trial in trials if trial.number in run.ran)
+    published = WHOLE if _any(called, PUBLISHED) else NOT_RUN
+    return replace(found, published=published, work=work_of(run, trials) if found.verdict is Verdict.RIGHT else None)
+
+
+def _decided(
+    run: Run, trials: tuple[Trial, ...], expected: Path, folder: Path, left_out: tuple[str, ...], policy: str
+) -> Judgement:
     shapes = tuple(dict.fromkeys(trial.inputs for trial in trials if trial.number in run.ran))
     if run.tampering:
         return Judgement(Verdict.CHEATING, tuple(Reason(**reason) for reason in run.tampering), shapes=shapes)
@@ -61,7 +84,7 @@ def decide(run: Run, trials: tuple[Trial, ...], expected: Path, folder: Path, le
         return Judgement(Verdict.UNDECIDED, (not_held,))
     weighed = [(trial, held(run, trial, expected, folder)) for trial in trials]
     good = {trial.number for trial, found in weighed if found is None}
-    if suspicion := cheating(run, trials, expected, folder, good):
+    if suspicion := cheating(run, trials, expected, folder, good, policy):
         return Judgement(Verdict.CHEATING, (suspicion,), shapes=shapes)
     bad = [(trial, found) for trial, found in weighed if found is not None]
     for_numbers = _shown_by_large_numbers(bad)
@@ -72,6 +95,7 @@ def decide(run: Run, trials: tuple[Trial, ...], expected: Path, folder: Path, le
         return Judgement(Verdict.UNDECIDED, (not_held,), shapes=shapes)
     if not bad:
         holds_for = ALL_SHAPES if any(trial.plan.is_odd for trial in trials) else PUBLISHED_SHAPES
+        holds_for = holds_for if _any(trials, PUBLISHED) else TRIED_SHAPES
         notes: tuple[Reason, ...] = (_CONSTANT,) if all(trial.is_constant for trial in trials) else ()
         if for_numbers:
             notes, holds_for = for_numbers[0][1].reasons, PUBLISHED_NUMBERS
@@ -111,7 +135,7 @@ def at_published_sizes(found: Judgement, run: Run, trial: Trial | None, expected
     except InputError:
         return found  # the sizes depend on numbers, or the time was too short
     if sizes is None:
-        return found
+        return replace(found, published=SIZES_ALONE)
     return Judgement(Verdict.WRONG, (reason_at(trial, SHAPE, sizes.message, sizes.to_do),), shapes=found.shapes)
 
 

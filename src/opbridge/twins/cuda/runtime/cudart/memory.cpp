@@ -13,6 +13,7 @@
 #include "checks/checks.h"
 #include "engine/host_guard.h"
 #include "engine/sampling.h"
+#include "engine/write_record.h"
 #include "graphs.h"
 #include "state.h"
 
@@ -63,6 +64,7 @@ class Memory {
   size_t available();
   void free_everything();
   void close_to_host();
+  void each(const std::function<void(const char*, size_t)>& visit);
 
  private:
   bool reserve();
@@ -250,6 +252,11 @@ void Memory::free_everything() {
   used_ = 0;
 }
 
+void Memory::each(const std::function<void(const char*, size_t)>& visit) {
+  std::lock_guard<std::mutex> hold(guard_);
+  for (const auto& [begin, allocation] : live_) visit(begin, allocation.bytes);
+}
+
 void Memory::close_to_host() {
   std::lock_guard<std::mutex> hold(guard_);
   if (live_.empty() || !may_close(live_.size(), used_)) return;
@@ -359,6 +366,8 @@ bool find_allocation(const void* address, const void*& begin, size_t& bytes) {
   bytes = found.bytes;
   return true;
 }
+
+void each_allocation(const std::function<void(const char*, size_t)>& visit) { memory().each(visit); }
 
 }  // namespace opbridge_twin
 
@@ -548,5 +557,6 @@ extern "C" void ob_twin_written(const void* begin, size_t bytes) {
 extern "C" int ob_twin_library_access(const void* begin, size_t bytes, int writes, const char* how, const void* where) {
   if (kernels_do_nothing()) return 0;
   open_pages();
+  if (writes != 0) library_writes(begin);
   return static_cast<int>(checks::host_access(begin, bytes, writes != 0, how, where));
 }

@@ -4,6 +4,8 @@
 
 #include <stddef.h>
 
+#include <functional>
+
 namespace opbridge_twin {
 
 // Of the machine, which stands for the device's.
@@ -11,6 +13,8 @@ size_t total_memory();
 void free_everything();
 // The allocation that an address lies in; false where there is none.
 bool find_allocation(const void* address, const void*& begin, size_t& bytes);
+// Calls `visit` with where each live allocation begins, and its bytes.
+void each_allocation(const std::function<void(const char*, size_t)>& visit);
 // Host code goes on, which has no business in device memory.
 void close_to_host();
 

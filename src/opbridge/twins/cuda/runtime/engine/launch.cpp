@@ -19,6 +19,7 @@
 #include "profile.h"
 #include "sampling.h"
 #include "worker.h"
+#include "write_record.h"
 
 namespace opbridge_twin {
 
@@ -229,6 +230,7 @@ void ob_twin_launch(const ob_twin_kernel* kernel, const char* name, const void* 
     checks::bad_launch(info, objects->why, objects->advice);
     return launch_failed(objects->error, name, given.made_at);
   }
+  others_wrote();
   if (kernels_do_nothing()) return;
   Sample sample = kernel->checked ? Sample{kernel->body, true, {}} : sample_of(kernel, info, given.cooperative);
   std::vector<uint64_t> alone = alone_of(given);
@@ -253,6 +255,7 @@ void ob_twin_launch(const ob_twin_kernel* kernel, const char* name, const void* 
   if (checked != nullptr) profile::launch_begins(launch);
   open_pages();
   run(launch, sample_alone);
+  kernels_wrote();
   close_to_host();
   auto error = static_cast<cudaError_t>(launch.error.load());
   if (checked != nullptr) {

@@ -1,0 +1,17 @@
+// A record of what is written to memory of the device during a call, and by whom: kernels and NVIDIA's libraries, or
+// others (frameworks, copies, the host).
+// A judge asks for it, to see whether kernels compute a result or only move what others have computed.
+#ifndef OPBRIDGE_TWIN_RUNTIME_WRITE_RECORD_H
+#define OPBRIDGE_TWIN_RUNTIME_WRITE_RECORD_H
+
+namespace opbridge_twin {
+
+// A launch begins: what has changed since the record was last told was written by others.
+void others_wrote();
+// A launch is over: what has changed was written by its kernel.
+void kernels_wrote();
+// A function of a library of NVIDIA's is about to write to the allocation that this lies in.
+void library_writes(const void* address);
+
+}  // namespace opbridge_twin
+#endif

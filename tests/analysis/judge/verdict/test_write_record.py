@@ -1,0 +1,66 @@
+"""What the twin records of writes to memory, and who computed an output by that."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from opbridge.analysis.judge.values import Array
+from opbridge.analysis.judge.verdict.write_record import Output, Write, is_only_moved, writes_in
+
+RIGHT, INPUT = np.float32([1.5, -2.25, 3.75, 8.0]), np.float32([5.0, 6.0, 7.0, 8.5])
+OUTPUT = Output(Array("float64", (2, 2), RIGHT.astype(np.float64).tobytes()), Array("float32", (2, 2), RIGHT.tobytes()))
+PADDED = RIGHT.tobytes() + bytes(240)
+
+
+def by_kernel(numbers: np.ndarray, dtype: type = np.float32) -> Write:
+    return Write(True, numbers.astype(dtype).tobytes())
+
+
+def by_others(numbers: np.ndarray) -> Write:
+    return Write(False, numbers.tobytes())
+
+
+@pytest.mark.parametrize(
+    ("writes", "is_moved"),
+    [
+        # PyTorch, the host or an earlier call computed it, and a kernel copies it.
+        ([by_others(RIGHT), by_kernel(RIGHT)], True),
+        ([by_others(INPUT), by_kernel(INPUT), by_others(RIGHT), by_kernel(RIGHT)], True),
+        ([Write(False, PADDED), by_kernel(RIGHT)], True),
+        # A kernel computes it from other numbers.
+        ([by_others(INPUT), by_kernel(RIGHT)], False),
+        # A kernel computes it in another type or order, and PyTorch and a kernel bring it into this one.
+        ([by_kernel(RIGHT, np.float64), by_others(RIGHT), by_kernel(RIGHT)], False),
+        ([by_kernel(RIGHT.astype(np.float16), np.float16), by_others(RIGHT), by_kernel(RIGHT)], False),
+        ([by_kernel(RIGHT[::-1]), by_others(RIGHT), by_kernel(RIGHT)], False),
+        # PyTorch ends what kernels begin, as the sum of what each block has.
+        ([by_kernel(INPUT), by_others(RIGHT)], False),
+    ],
+)
+def test_who_computes_an_output(writes: list[Write], is_moved: bool) -> None:
+    assert is_only_moved(OUTPUT, writes) is is_moved
+
+
+def test_zeros_and_masks_tell_nothing() -> None:
+    assert OUTPUT.is_telling
+    for shown in (np.zeros(4), np.array([0.0, 1.0, 1.0, 0.0])):
+        one = Array("float64", (4,), shown.tobytes())
+        assert not Output(one, one).is_telling
+
+
+def entry(who: bytes, data: bytes) -> bytes:
+    return who + len(data).to_bytes(8, "little") + data
+
+
+def test_a_record_is_read_up_to_its_first_damage(tmp_path: Path) -> None:
+    path = tmp_path / "0.writes"
+    assert writes_in(path) == []
+    path.write_bytes(entry(b"o", b"1234") + entry(b"k", b"") + entry(b"k", b"5678")[:-1])
+    assert writes_in(path) == [Write(False, b"1234"), Write(True, b"")]
+    path.write_bytes(b"k" + b"\xff" * 8 + b"1")
+    assert writes_in(path) == []
+    (tmp_path / "link").symlink_to(path)
+    assert writes_in(tmp_path / "link") == []
