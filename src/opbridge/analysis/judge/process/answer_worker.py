@@ -7,6 +7,7 @@ import os
 import resource
 import sys
 import tempfile
+import time
 import traceback
 import warnings
 from collections.abc import Callable
@@ -28,6 +29,8 @@ _MOST_OF_OTHERS = 64 << 20
 """The bytes to keep of what operators return while kernels do nothing."""
 _SECONDS = 20
 """The time limit of such a call, in processor seconds."""
+_LATER, _SECONDS_OF_LATER_CALLS = 47, 2.0
+"""The calls after the first three, up to the fiftieth, and the processor seconds that they may take."""
 _TWINS = os.path.join(os.path.dirname(opbridge.__file__), "twins")
 _TOOLS = (
     os.path.dirname(cache.__file__),
@@ -137,6 +140,8 @@ class _Caller:
         self._answer_of = answer_of
         self._plan: object = None
         self._model: Any = None
+        self._initial: dict[str, Any] = {}
+        """The state of the model when it was made."""
         self._inputs: Any = None
         self._outputs: list[tuple[Trial, Any]] = []
         """The output of the last trial of the same model, if it has memory of its own."""
@@ -146,26 +151,52 @@ class _Caller:
         import torch
 
         from opbridge.analysis.judge.process.gradients import gradients
+        from opbridge.analysis.judge.process.model_state import restore_state, state_of
         from opbridge.analysis.judge.process.operator_modes import Operators
         from opbridge.analysis.judge.tensors import tensors_in, to_values
         from opbridge.analysis.judge.values import save
 
         folder, inputs = self._job.cell.folder, self._prepare(trial)
         save(folder / trial.parameters_file, to_values([one.detach() for one in self._model.parameters()]))
-        state = {name: value.clone() for name, value in self._model.state_dict().items()}
+        if is_recorded:  # earlier trials have moved its statistics, and the reference is made anew for each
+            restore_state(self._model, self._initial)
+        state = state_of(self._model)
         with Operators() as operators, self._recording(folder / trial.writes_file if is_recorded else None):
             first = self._run(trial)
         save(folder / trial.output_file, to_values(first))
         self._look_again(trial, first)
         pairs = zip(tensors_in(inputs), tensors_in(self._inputs), strict=True)
         changed = [i for i, (old, new) in enumerate(pairs) if not _same(old, new)]
-        self._model.load_state_dict(state)
+        if is_recorded:
+            save(folder / trial.state_file, to_values(state_of(self._model)))
+        restore_state(self._model, state)
         save(folder / trial.again_file, to_values(self._run(trial)))
+        if is_recorded:
+            self._call_later(trial, state)
         if self._job.with_gradients:
-            self._model.load_state_dict(state)
+            restore_state(self._model, state)
             torch.manual_seed(trial.seed)
             save(folder / trial.gradients_file, to_values(gradients(self._model, self._inputs)))
         return {"operators": operators.names, "changed": changed, "operations": operators.operations}
+
+    def _call_later(self, trial: Trial, state: dict[str, Any]) -> None:
+        """Call the model with other weights, and for the fiftieth time; the next calls have the weights of before."""
+        from opbridge.analysis.judge.process.model_state import change_weights, restore_state
+        from opbridge.analysis.judge.tensors import to_values
+        from opbridge.analysis.judge.values import save
+
+        folder, output, limit = self._job.cell.folder, None, time.process_time() + _SECONDS_OF_LATER_CALLS
+        restore_state(self._model, state)
+        change_weights(self._model)
+        with suppress(Exception):  # the reference may fail with such weights too
+            save(folder / trial.reweighted_file, to_values(self._run(trial)))
+        for _ in range(_LATER):
+            restore_state(self._model, state)
+            if time.process_time() > limit:
+                return
+            output = self._run(trial)
+        save(folder / trial.later_file, to_values(output))
+        restore_state(self._model, state)
 
     def _look_again(self, trial: Trial, output: Any) -> None:
         """Save what the output of the trial before is by now, and keep this one; views of inputs may change."""
@@ -201,6 +232,7 @@ class _Caller:
         """Create the model of a plan, and write the inputs to its memory; return the inputs."""
         import torch
 
+        from opbridge.analysis.judge.process.model_state import state_of
         from opbridge.analysis.judge.tensors import tensors_in, to_tensors
         from opbridge.analysis.judge.values import load
 
@@ -211,6 +243,7 @@ class _Caller:
             torch.manual_seed(self._job.model_seed)
             self._plan, self._inputs = trial.plan, to_tensors(load(self._job.given / trial.inputs_file), device)
             self._model, self._outputs = self._answer_of(*initial).to(device), []
+            self._initial = state_of(self._model)
         else:
             # Write new values to the same memory, to catch answers that cache results by address.
             for old, new in zip(tensors_in(self._inputs), tensors_in(inputs), strict=True):

@@ -115,6 +115,21 @@ class Trial:
         return f"{self.number}.again"
 
     @property
+    def later_file(self) -> str:
+        """The file of the output of the fiftieth call, if calls are short."""
+        return f"{self.number}.later"
+
+    @property
+    def state_file(self) -> str:
+        """The file of parameters and buffers after a call; those of the reference end in `.exact` and `.rounded`."""
+        return f"{self.number}.state"
+
+    @property
+    def reweighted_file(self) -> str:
+        """The file of the output after the parameters have changed; the reference has two, as of its state."""
+        return f"{self.number}.reweighted"
+
+    @property
     def kept_file(self) -> str:
         """The file of the output as it is after the next trial of the same model, if there is one."""
         return f"{self.number}.kept"

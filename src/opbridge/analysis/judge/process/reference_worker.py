@@ -150,7 +150,7 @@ def _trials(job: ReferenceJob, source: str, plan: Plan, number: int, limits: Lim
         sizes = sum(tensor.numel() for tensor in tensors_in(inputs))
         if too_large := limits.refusal_of_elements(sizes):
             return too_large
-        outcome = _run(job, number + len(made), task, inputs, seed)
+        outcome = _run(job, number + len(made), task, inputs, seed, has_state=plan.is_small)
         if outcome is None or (numbers == LARGE and not outcome["is_finite"]):
             if made:
                 continue
@@ -206,7 +206,9 @@ def _module(job: ReferenceJob, source: str, plan: Plan) -> Any:
     return module
 
 
-def _run(job: ReferenceJob, number: int, task: Problem, inputs: Any, seed: int) -> dict[str, Any] | None:
+def _run(
+    job: ReferenceJob, number: int, task: Problem, inputs: Any, seed: int, *, has_state: bool
+) -> dict[str, Any] | None:
     import torch
     from torch.utils.flop_counter import FlopCounterMode
 
@@ -215,10 +217,10 @@ def _run(job: ReferenceJob, number: int, task: Problem, inputs: Any, seed: int) 
     from opbridge.analysis.judge.values import arrays_of, save
 
     model, given = task.model, to_values(inputs)
-    wide, wide_inputs = copy.deepcopy(model).double(), widened(copy.deepcopy(inputs))
+    own, wide, wide_inputs = copy.deepcopy(model), copy.deepcopy(model).double(), widened(copy.deepcopy(inputs))
     torch.manual_seed(seed)
     with torch.no_grad(), FlopCounterMode(display=False) as work, Operators() as operators:
-        rounded = copy.deepcopy(model)(*inputs)
+        rounded = own(*inputs)
     torch.manual_seed(seed)
     try:
         with torch.no_grad():
@@ -237,12 +239,46 @@ def _run(job: ReferenceJob, number: int, task: Problem, inputs: Any, seed: int) 
         (trial.rounded_file, to_values(rounded)),
     ):
         save(job.folder / name, value)
+    if has_state:
+        _save_states(job, trial, own, wide)
+        _save_reweighted(job, trial, model, (inputs, wide_inputs))
     if job.with_gradients:
         for kind, of, given_inputs in (("exact", wide, wide_inputs), ("rounded", copy.deepcopy(model), inputs)):
             save(job.folder / f"{trial.gradients_file}.{kind}", to_values(_gradients(of, given_inputs)))
     is_finite = all(bool(torch.isfinite(tensor).all()) for tensor in tensors_in(rounded))
     told = {"number": number, "inputs": trial.inputs, "operators": operators.names, "is_finite": is_finite}
     return {**told, "work": work.get_total_flops(), "operations": operators.operations}
+
+
+def _save_states(job: ReferenceJob, trial: Trial, own: Any, wide: Any) -> None:
+    """Save parameters and buffers after a call of the model, and of the model in float64."""
+    from opbridge.analysis.judge.process.model_state import state_of
+    from opbridge.analysis.judge.tensors import to_values
+    from opbridge.analysis.judge.values import save
+
+    for kind, model in (("exact", wide), ("rounded", own)):
+        save(job.folder / f"{trial.state_file}.{kind}", to_values(state_of(model)))
+
+
+def _save_reweighted(job: ReferenceJob, trial: Trial, model: Any, inputs: tuple[Any, Any]) -> None:
+    """Save the outputs with changed weights; save nothing if there are no weights, or no finite outputs."""
+    import torch
+
+    from opbridge.analysis.judge.process.model_state import change_weights
+    from opbridge.analysis.judge.tensors import tensors_in, to_values
+    from opbridge.analysis.judge.values import save
+
+    changed = copy.deepcopy(model)
+    if not change_weights(changed):
+        return
+    outputs = []
+    with suppress(RuntimeError), torch.no_grad():
+        for one, given in ((copy.deepcopy(changed).double(), inputs[1]), (changed, inputs[0])):
+            torch.manual_seed(trial.seed)
+            outputs.append(one(*given))
+    if len(outputs) == 2 and all(bool(torch.isfinite(tensor).all()) for tensor in tensors_in(outputs)):
+        for kind, output in zip(("exact", "rounded"), outputs, strict=True):
+            save(job.folder / f"{trial.reweighted_file}.{kind}", to_values(output))
 
 
 def _gradients(model: Any, inputs: Any) -> dict[str, Any]:

@@ -4,11 +4,27 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from opbridge.analysis.judge.judgement import AGAIN, GRADIENTS, SHAPE, VALUES, Judgement, Reason, Verdict
+from opbridge.analysis.judge.judgement import (
+    AGAIN,
+    GRADIENTS,
+    SHAPE,
+    STATE,
+    VALUES,
+    WEIGHTS,
+    Judgement,
+    Reason,
+    Verdict,
+)
 from opbridge.analysis.judge.process.jobs import Trial
 from opbridge.analysis.judge.process.run_record import Run, reason_at
 from opbridge.analysis.judge.values import bytes_of, load, load_as
-from opbridge.analysis.judge.verdict.differences import difference, difference_of_gradients, drawn_otherwise, same_bits
+from opbridge.analysis.judge.verdict.differences import (
+    difference,
+    difference_of_gradients,
+    difference_of_state,
+    drawn_otherwise,
+    same_bits,
+)
 from opbridge.analysis.judge.verdict.failures import of_error
 from opbridge.analysis.judge.verdict.structures import Difference
 from opbridge.base.errors import InputError
@@ -17,6 +33,7 @@ PARAMETERS, OUTPUTS = "parameters", "outputs"
 """The checks for parameters drawn differently, and for the kind of outputs, whatever their sizes and numbers."""
 _FEW = 1 << 20
 """Bytes of parameters and gradients that the reference does not have, in addition to as many as it has."""
+_READ_WEIGHTS = "read the weights in each call, or notice that they changed"
 _CLEAR = 0.01
 """The distance of a wrong constant: float32 may lose all digits of the mean of normalized values."""
 
@@ -39,12 +56,71 @@ def held(run: Run, trial: Trial, expected: Path, folder: Path) -> Judgement | No
     if found := difference(again, exact, rounded, least):
         message = f"called again, {found.message}"
         return Judgement(Verdict.WRONG, (reason_at(trial, AGAIN, message, found.to_do),))
+    if later := _of_later_calls(trial, exact, rounded, expected, folder):
+        return later
     if not _stays(trial, output, folder):
         message = "its output changes when it is called with other inputs: both outputs are in the same memory"
         return Judgement(Verdict.WRONG, (reason_at(trial, AGAIN, message, "return memory of its own from each call"),))
     if not trial.only_refutes and (found := _of_gradients(trial, expected, folder)):
         return Judgement(Verdict.WRONG, (reason_at(trial, GRADIENTS, found.message, found.to_do),))
     return None
+
+
+def _of_later_calls(trial: Trial, exact: object, rounded: object, expected: Path, folder: Path) -> Judgement | None:
+    """Return what is wrong with what calls leave behind, with the fiftieth call, and with one after weights changed."""
+    if trial.only_refutes or not (folder / trial.state_file).exists():
+        return None
+    later = (
+        (AGAIN, _of_fiftieth(trial, exact, rounded, folder)),
+        (STATE, _of_state(trial, expected, folder)),
+        (WEIGHTS, _of_reweighted(trial, expected, folder)),
+    )
+    found = ((check, one) for check, one in later if one)
+    reasons = (reason_at(trial, check, one.message, one.to_do) for check, one in found)
+    return next((Judgement(Verdict.WRONG, (reason,)) for reason in reasons), None)
+
+
+def _of_fiftieth(trial: Trial, exact: object, rounded: object, folder: Path) -> Difference | None:
+    if not (folder / trial.later_file).exists():
+        return None  # calls are not so short
+    found = difference(_output(folder / trial.later_file, rounded), exact, rounded)
+    return found and Difference(f"called for the fiftieth time, {found.message}", found.to_do)
+
+
+def _of_state(trial: Trial, expected: Path, folder: Path) -> Difference | None:
+    """Compare the buffers and parameters that have the names, types and shapes of the reference's."""
+    if not (expected / f"{trial.state_file}.exact").exists():
+        return None
+    exact, rounded = (load(expected / f"{trial.state_file}.{kind}") for kind in ("exact", "rounded"))
+    try:
+        given = load(folder / trial.state_file, most=2 * bytes_of(rounded) + _FEW)
+    except InputError:
+        return None  # an answer may keep more than the reference does
+    return difference_of_state(given, exact, rounded)
+
+
+def _of_reweighted(trial: Trial, expected: Path, folder: Path) -> Difference | None:
+    """Compare outputs after weights changed, if the answer has the weights of the reference."""
+    if not ((expected / f"{trial.reweighted_file}.exact").exists() and (folder / trial.reweighted_file).exists()):
+        return None
+    wanted = load(expected / trial.parameters_file)
+    try:
+        own = load_as(folder / trial.parameters_file, wanted)
+    except InputError:
+        return None
+    if not same_bits(own, wanted):
+        return None
+    exact, rounded = (load(expected / f"{trial.reweighted_file}.{kind}") for kind in ("exact", "rounded"))
+    found = difference(_output(folder / trial.reweighted_file, rounded), exact, rounded)
+    return found and Difference(f"after its weights changed in place, {found.message}", _READ_WEIGHTS)
+
+
+def _output(path: Path, wanted: object) -> object:
+    """Return an output; None, which is no output of the reference, if the file is not there or is none."""
+    try:
+        return load_as(path, wanted)
+    except InputError:
+        return None
 
 
 def _stays(trial: Trial, output: object, folder: Path) -> bool:

@@ -73,6 +73,23 @@ def difference_of_gradients(answer: object, exact: object, rounded: object) -> D
     return None
 
 
+def difference_of_state(answer: object, exact: object, rounded: object) -> Difference | None:
+    """Return the first buffer or parameter that is another than the reference's after a call; None if there is none.
+
+    Those of other names, types or shapes are the answer's own.
+    """
+    if not (isinstance(answer, dict) and isinstance(exact, dict) and isinstance(rounded, dict)):
+        return None
+    kept = [name for name, wanted in rounded.items() if isinstance(wanted, Array) and name in answer]
+    for name in kept:
+        one, wanted = answer[name], rounded[name]
+        is_alike = isinstance(one, Array) and _is_alike(one, wanted)
+        found = _of_numbers(f"{name} after the call", one, numbers(exact[name]), wanted) if is_alike else None
+        if found:
+            return Difference(found.message, "leave buffers and weights as the reference does")
+    return None
+
+
 def _is_alike(one: Array, other: object) -> bool:
     return isinstance(other, Array) and (one.dtype, one.shape) == (other.dtype, other.shape)
 
