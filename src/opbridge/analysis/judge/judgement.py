@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from enum import Enum
 from typing import Any
 
@@ -95,6 +95,10 @@ class Judgement:
     seconds: float = 0.0
     published: str = NOT_RUN
     """How the published sizes were run: WHOLE, SIZES_ALONE or NOT_RUN."""
+    compiled: bool = False
+    """Whether the answer was built and its model was found."""
+    shares: tuple[tuple[str, float], ...] = ()
+    """For each of `shapes`, the part of the elements that are right, from 0 to 1; the least of its calls."""
     work: float | None = None
     """The part of the operations of the task that PyTorch's operators do not do in the answer, from 0 to 1.
 
@@ -121,6 +125,7 @@ class Judgement:
         """Return the judgement as a dictionary for JSON."""
         fields = {**asdict(self), "verdict": self.verdict.value}
         fields["held"] = {"shapes": self.shapes, "published": fields.pop("published")}
+        fields["graded"] = {"compiled": fields.pop("compiled"), "right": dict(fields.pop("shares"))}
         return fields
 
     def to_json(self) -> str:
@@ -134,7 +139,10 @@ class Judgement:
             fields = json.loads(text)
             reasons = tuple(Reason(**reason) for reason in fields.pop("reasons"))
             verdict, shapes = Verdict(fields.pop("verdict")), tuple(fields.pop("shapes"))
-            return cls(verdict, reasons, shapes=shapes, published=fields.pop("held")["published"], **fields)
+            held, graded = fields.pop("held"), fields.pop("graded")
+            shares = tuple((str(shape), float(share)) for shape, share in graded["right"].items())
+            found = cls(verdict, reasons, shapes=shapes, published=held["published"], **fields)
+            return replace(found, compiled=graded["compiled"], shares=shares)
         except (ValueError, TypeError, KeyError, AttributeError) as error:
             raise InputError(f"this is no verdict of `opbridge judge --json`: {error}") from None
 

@@ -59,6 +59,17 @@ class Case:
         return decide(self.run, self.trials, self.expected, self.own, ("published: too large",))
 
 
+def test_what_is_right_of_a_wrong_answer_is_graded(tmp_path: Path) -> None:
+    case = Case(tmp_path, SHRUNK, PUBLISHED)
+    case.gives(0, 1.0, 7.0)
+    case.gives(1, 7.0, 7.0)
+    found = case.decided()
+    assert found.verdict is Verdict.WRONG
+    assert found.shares == (("float32[0]", 0.5), ("float32[1]", 0.0))
+    assert found.compiled
+    assert Judgement.parse(found.to_json()) == found
+
+
 def test_right_everywhere(tmp_path: Path) -> None:
     found = Case(tmp_path, SHRUNK, SHRUNK, PUBLISHED, ODD).decided()
     assert (found.verdict, found.holds_for) == (Verdict.RIGHT, "all shapes")

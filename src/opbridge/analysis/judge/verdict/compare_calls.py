@@ -24,6 +24,7 @@ from opbridge.analysis.judge.verdict.differences import (
     difference_of_state,
     drawn_otherwise,
     same_bits,
+    share_of_right,
 )
 from opbridge.analysis.judge.verdict.failures import of_error
 from opbridge.analysis.judge.verdict.structures import Difference
@@ -64,6 +65,24 @@ def held(run: Run, trial: Trial, expected: Path, folder: Path) -> Judgement | No
     if not trial.only_refutes and (found := _of_gradients(trial, expected, folder)):
         return Judgement(Verdict.WRONG, (reason_at(trial, GRADIENTS, found.message, found.to_do),))
     return None
+
+
+def shares_of(run: Run, trials: tuple[Trial, ...], expected: Path, folder: Path, *, is_right: bool) -> dict[str, float]:
+    """Return the part of the elements that are right, by the inputs; the least for inputs of the same sizes.
+
+    Outputs of other structures, types or shapes have none, and neither have calls that failed. With `is_right`, every
+    call has been found right, and nothing is compared again.
+    """
+    found: dict[str, float] = {}
+    for trial in trials:
+        share = 1.0 if is_right else _share(trial, expected, folder) if trial.number in run.ran else 0.0
+        found[trial.inputs] = min(share, found.get(trial.inputs, 1.0))
+    return found
+
+
+def _share(trial: Trial, expected: Path, folder: Path) -> float:
+    exact, rounded = load(expected / trial.exact_file), load(expected / trial.rounded_file)
+    return share_of_right(_output(folder / trial.output_file, rounded), exact, rounded)
 
 
 def _of_later_calls(trial: Trial, exact: object, rounded: object, expected: Path, folder: Path) -> Judgement | None:

@@ -31,6 +31,16 @@ def difference(answer: object, exact: object, rounded: object, least: float = 0.
     return None
 
 
+def share_of_right(answer: object, exact: object, rounded: object) -> float:
+    """Return the part of the elements that are right, from 0 to 1; 0 if the structure, a type or a shape differs."""
+    if difference_of_sizes(answer, rounded):
+        return 0.0
+    groups = zip(arrays_of(answer), arrays_of(exact), arrays_of(rounded), strict=True)
+    right = [_fine(numbers(one), numbers(wanted), coarse, 0.0)[0] for one, wanted, coarse in groups]
+    count = sum(one.size for one in right)
+    return float(sum(int(one.sum()) for one in right) / count) if count else 0.0
+
+
 def is_same_result(one: object, other: object, rounded: object) -> bool:
     """Return whether two float64 results of a reference are the same, as far as its own types can tell."""
     groups = zip(arrays_of(one), arrays_of(other), arrays_of(rounded), strict=True)

@@ -29,7 +29,7 @@ from opbridge.analysis.judge.task.input_numbers import LARGE
 from opbridge.analysis.judge.task.shapes import PUBLISHED
 from opbridge.analysis.judge.values import load, load_as
 from opbridge.analysis.judge.verdict.cheating import cheating
-from opbridge.analysis.judge.verdict.compare_calls import held
+from opbridge.analysis.judge.verdict.compare_calls import held, shares_of
 from opbridge.analysis.judge.verdict.failures import of_end, of_error
 from opbridge.analysis.judge.verdict.second_opinion import OF_NO_SIZE
 from opbridge.analysis.judge.verdict.structures import difference_of_sizes
@@ -64,7 +64,10 @@ def decide(
     found = _decided(run, trials, expected, folder, left_out, policy)
     called = tuple(trial for trial in trials if trial.number in run.ran)
     published = WHOLE if _any(called, PUBLISHED) else NOT_RUN
-    return replace(found, published=published, work=work_of(run, trials) if found.verdict is Verdict.RIGHT else None)
+    is_right = found.verdict is Verdict.RIGHT
+    shares = tuple(shares_of(run, trials, expected, folder, is_right=is_right and not found.reasons).items())
+    work = work_of(run, trials) if is_right else None
+    return replace(found, published=published, compiled=run.built, shares=shares, work=work)
 
 
 def _decided(

@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from opbridge.analysis.judge.answer.submissions import Options, Submission
+from opbridge.analysis.judge.answer.submissions import KERNELS, POLICIES, Options, Submission
 from opbridge.base.errors import InputError
 from opbridge.base.safe_open import read_file
 
-_FIELDS = {"reference": str, "answer": str, "language": str, "sizes": dict, "seed": int}
+_FIELDS = {"reference": str, "answer": str, "language": str, "sizes": dict, "seed": int, "policy": str}
 _LANGUAGES = {"python": ".py", "cuda": ".cu", "c++": ".cpp", "json": ".json"}
 _SHORTEST, _LONGEST = 16, 4096
 
@@ -47,9 +47,12 @@ def _submission(fields: dict[str, Any], timeout: float) -> Submission:
     language = fields.get("language", "python")
     if language not in _LANGUAGES:
         raise InputError(f"language: expected one of {', '.join(_LANGUAGES)}, got {language!r:.40}")
+    policy = fields.get("policy", KERNELS)
+    if policy not in POLICIES:
+        raise InputError(f"policy: expected one of {', '.join(POLICIES)}, got {policy!r:.40}")
     sizes = json.dumps(fields["sizes"]).encode() if "sizes" in fields else b""
     task, answer = (fields[name].encode("utf-8", "replace") for name in ("reference", "answer"))
-    return Submission(task, answer, _LANGUAGES[language], sizes, Options(fields.get("seed", 0), timeout))
+    return Submission(task, answer, _LANGUAGES[language], sizes, Options(fields.get("seed", 0), timeout, policy))
 
 
 @dataclass(frozen=True)
