@@ -45,20 +45,30 @@ def load(
     allow_outside: bool = False,
     **rules: Unpack[RuleFields],
 ) -> Any:
-    """Load the operators of an ops.yaml as an OpLibrary, or one kernel file with its schema as an Op.
+    """Load the operators of an ops.yaml, or one kernel file with its schema.
 
-    Only changed kernels are built; the others come from the cache. A kernel file may carry its symbol: "lib.so:symbol".
-    An operator that is registered with PyTorch, "extension::muladd", gets the rules it lacks.
+    Only changed kernels are built; the others come from the cache.
 
-    `rules` are the fields of an ops.yaml: out, derivatives, backward, batch, shard, flops, launch, samples.
-    `device` is the device of a kernel file. With "cuda-twin" the CUDA kernels of a library run on the CPU, with
-    "ascend-twin" those in Ascend C. `allow_outside` permits kernels outside the manifest's folder.
+    Args:
+        path: An ops.yaml, a kernel file, "lib.so:symbol", or an operator registered with PyTorch ("extension::muladd").
+        schema: The schema of a kernel file, in PyTorch's notation.
+        device: The device of a kernel file. With "cuda-twin" the CUDA kernels of a library run on the CPU, with
+            "ascend-twin" those in Ascend C.
+        allow_outside: Permit kernels outside the manifest's folder.
+        rules: Fields of an ops.yaml: out, derivatives, backward, batch, shard, flops, launch, samples.
+
+    Returns:
+        An OpLibrary for a manifest, an Op for one kernel or operator.
 
     Raises:
         CallError: The arguments do not fit together.
         InputError: The manifest, schema or a rule is invalid.
         BuildError: The compiler rejects a kernel.
         ToolchainError: No compiler works.
+
+    Example:
+        lib = ob.load("ops.yaml")
+        print(lib.scaled_add(np.ones(3), np.ones(3), alpha=2.0))  # [3. 3. 3.]
     """
     given = _given(rules)
     text = _path_text("load", path, "ops.yaml")
@@ -92,20 +102,61 @@ def load_package(manifest: Path, reopen: Reopen) -> OpLibrary:
 
 
 def inline(source: str, *, schema: str, device: str = "cpu", **rules: Unpack[RuleFields]) -> Op:
-    """Create an operator from the text of its kernel."""
+    '''Create an operator from the text of its kernel.
+
+    Args:
+        source: C++ with `opbridge/kernel.h`, CUDA or Ascend C.
+        schema: The schema, in PyTorch's notation.
+        device: The device of the kernel: "cpu", "cuda", "npu", "cuda-twin" or "ascend-twin".
+        rules: Fields of an ops.yaml: out, derivatives, backward, batch, shard, flops, launch, samples.
+
+    Returns:
+        The operator.
+
+    Raises:
+        InputError: The schema or a rule is invalid.
+        BuildError: The compiler rejects the kernel.
+
+    Example:
+        cube = ob.inline(
+            """
+            #include <opbridge/kernel.h>
+            void cube(ob::In<double> x, ob::Out<double> out) {
+              for (int64_t i = 0; i < x.numel(); ++i) out[i] = x[i] * x[i] * x[i];
+            }
+            OB_KERNEL(cube)
+            """,
+            schema="reference::cube(Tensor x) -> Tensor",
+            out="x",
+            derivatives={"x": "3 * x**2 * grad"},
+        )
+        print(cube(np.array([1.0, 2.0])))  # [1. 8.]
+    '''
     given = _given(rules)
     return _load_text(_kernel_text(source), schema, device, given)
 
 
 def formula(schema: str, text: str, *, device: str | None = None, **rules: Unpack[RuleFields]) -> Op:
-    """Create an operator from a formula: ob.formula("mylib::f(Tensor x) -> Tensor", "x * sigmoid(x)").
+    """Create an operator from a formula.
 
-    Kernels, shapes and gradients follow from the formula. `rules` replace derived ones and must not contradict it.
-    Kernels are generated for all devices, or for `device` alone; the kernel of a twin takes tensors on the CPU.
+    Kernels, shapes and gradients follow from the formula.
+
+    Args:
+        schema: The schema, in PyTorch's notation.
+        text: One line of mathematics, after optional lines that name parts.
+        device: Generate the kernel for this device only; the default is all devices. A twin takes CPU tensors.
+        rules: Fields of an ops.yaml that replace derived rules. They must not contradict the formula.
+
+    Returns:
+        The operator.
 
     Raises:
         CallError: The formula is not a string.
         InputError: The schema or the formula is invalid.
+
+    Example:
+        silu = ob.formula("reference::silu(Tensor x) -> Tensor", "x * sigmoid(x)")
+        print(silu(np.array([0.0, 1.0])))  # [0.         0.73105858]
     """
     if not isinstance(text, str):
         raise CallError(f"formula() expects a formula such as 'x * sigmoid(x)', got {_described(text)}")
@@ -124,10 +175,22 @@ def _load_formula(schema: str, text: str, device: str | None, rules: Given) -> O
 
 
 def aot(library: str | os.PathLike[str], *, schema: str, device: str = "cpu", **rules: Unpack[RuleFields]) -> Op:
-    """Create an operator from a library with the plain C call: "custom_add.so:CustomAdd".
+    """Create an operator from a function with the plain C call (MindSpore's aot entry point).
+
+    Args:
+        library: A library and a function: "custom_add.so:CustomAdd".
+        schema: The schema, in PyTorch's notation.
+        device: The device of the function.
+        rules: Fields of an ops.yaml: out, derivatives, backward, batch, shard, flops, launch, samples.
+
+    Returns:
+        The operator.
 
     Raises:
         CallError: The text does not name a library.
+
+    Example:
+        add = ob.aot("custom_add.so:CustomAdd", schema="mylib::add(Tensor x, Tensor y) -> Tensor", out="x")
     """
     text = _path_text("aot", library, "custom_add.so:CustomAdd")
     if not is_library(text.partition(":")[0]):
@@ -136,10 +199,22 @@ def aot(library: str | os.PathLike[str], *, schema: str, device: str = "cpu", **
 
 
 def tvm_ffi(library: str | os.PathLike[str], *, schema: str, device: str = "cpu", **rules: Unpack[RuleFields]) -> Op:
-    """Create an operator from a tvm-ffi function, which takes its outputs last: "add_one.so:add_one".
+    """Create an operator from a tvm-ffi function, which takes its outputs last.
+
+    Args:
+        library: A library and a function: "add_one.so:add_one".
+        schema: The schema, in PyTorch's notation.
+        device: The device of the function.
+        rules: Fields of an ops.yaml: out, derivatives, backward, batch, shard, flops, launch, samples.
+
+    Returns:
+        The operator.
 
     Raises:
         CallError: The text does not name a library.
+
+    Example:
+        add_one = ob.tvm_ffi("add_one.so:add_one", schema="mylib::add_one(Tensor x) -> Tensor", out="x")
     """
     text = _path_text("tvm_ffi", library, "add_one.so:add_one")
     if not is_library(text.partition(":")[0]):
@@ -148,11 +223,21 @@ def tvm_ffi(library: str | os.PathLike[str], *, schema: str, device: str = "cpu"
 
 
 def aten(name: str) -> Op:
-    """Return a PyTorch operator by name: "leaky_relu", "add.Tensor", or "torchvision::nms" if that is loaded.
+    """Return a PyTorch operator for tensors of every framework.
+
+    Args:
+        name: "leaky_relu", "add.Tensor" for one overload, or "torchvision::nms" if that is loaded.
+
+    Returns:
+        The operator, with PyTorch's kernels and gradients.
 
     Raises:
         CallError: The argument is not a name.
         ToolchainError: PyTorch is not installed.
+
+    Example:
+        softshrink = ob.aten("softshrink")
+        print(softshrink(np.array([-1.0, 0.2, 2.0])))  # [-0.5  0.   1.5]
     """
     if not isinstance(name, str) or not name:
         raise CallError(f"aten() expects the name of an operator such as 'leaky_relu', got {_described(name)}")

@@ -48,20 +48,29 @@ def bench(
 ) -> Run:
     """Measure one operator, or all operators of a library, in each framework.
 
-    The input is small, large, or both, as `extents` says. `references` are what an operator is raced against:
+    Args:
+        op: An operator or a library.
+        frameworks: The frameworks to measure in; all installed ones by default.
+        references: What to compare with: an ATen operator ("aten::name"), an operator of `op` or `others`, a device
+            with another kernel, or a function ("module:function", "file.py:function") of the framework's tensors. Each
+            framework uses the first that it can call. "name=reference" applies to one operator.
+        device: The device whose kernels are measured.
+        rounds: The number of rounds.
+        extents: The inputs: small, large, or both.
+        seed: The seed of the inputs.
+        sizes: The input sizes of another run, by operator and framework.
+        chip: Also predict the time of the kernels on this chip.
+        others: Further operators that may be references.
+        on_result: Called with each result as it arrives.
 
-    * an ATen operator ("aten::name"),
-    * an operator of `op` or of `others`, by name,
-    * a device with another kernel of the operator,
-    * a function ("module:function" or "file.py:function"), called with tensors of the framework.
-
-    If there are several references, each framework uses the first that can be called there. "name=reference"
-    applies to the operator of that name only. `sizes` are the input sizes of another run, by operator and
-    framework. If `chip` is given, also predict how long the kernels would take on it. `on_result` is called with
-    each result as it arrives.
+    Returns:
+        Everything that was measured.
 
     Raises:
         InputError: `rounds`, a reference or `chip` is invalid.
+
+    Example:
+        run = bench(ob.load("ops.yaml"), frameworks=["numpy"], references=["expected.py:softsign"])
     """
     from opbridge.analysis.bench.processes import run
     from opbridge.analysis.bench.references import assigned

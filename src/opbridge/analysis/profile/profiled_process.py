@@ -33,15 +33,25 @@ _CUDA, _ASCEND = "a100", "910b"
 
 
 def profile(op: Op, *args: object, chip: str | None = None, **kwargs: object) -> Profile:
-    """Profile one call of an operator, by the kernels that it runs in a twin.
+    """Profile one call of an operator by the kernels that it runs in a twin.
 
-    `args` are NumPy arrays or tensors of any framework. The call runs in another process, which loads the operator
-    again. The operator must be one for a twin, for example from `ob.load("ops.yaml", device="cuda-twin")`. The
-    default chip is an A100 for CUDA, and a 910B for Ascend C.
+    The call runs in another process, which loads the operator again.
+
+    Args:
+        op: An operator for a twin, for example from `ob.load("ops.yaml", device="cuda-twin")`.
+        args: NumPy arrays or tensors of any framework.
+        chip: The chip; the default is an A100 for CUDA, and a 910B for Ascend C.
+        kwargs: Keyword arguments of the call.
+
+    Returns:
+        The profile: counts, predicted times and hints by kernel and line.
 
     Raises:
         InputError: The call runs no kernel that counts, or none for the chip.
         KernelError: The process failed before a kernel was counted.
+
+    Example:
+        print(ob.profile(op, x, y, chip="a100"))
     """
     return _of_call(op, "", args, kwargs, _chip(chip), {})
 

@@ -49,21 +49,33 @@ def extension(
     sycl_sources: Texts | None = None,
     with_sycl: bool | None = None,
 ) -> Any:
-    """Build an extension and return its Python module.
+    """Build a PyTorch extension and return its Python module.
 
-    The sources are files, or the texts in `cpp_sources` and `cuda_sources`.
+    The other arguments are those of `torch.utils.cpp_extension.load` and `load_inline`. `keep_intermediates` and
+    `use_pch` have no effect: the cache keeps what is useful, including precompiled headers.
 
-    With `is_python_module=False`, the library is loaded, so that its operators are in `torch.ops`, and its path is
-    returned. `device="cuda-twin"` runs CUDA sources on the CPU. `keep_intermediates` and `use_pch` have no effect:
-    the cache keeps what is useful, including precompiled headers.
+    Args:
+        name: The name of the module, or the path of a kernel-builder project's build.toml.
+        sources: Files in C++ or CUDA.
+        cpp_sources: C++ texts instead of files.
+        cuda_sources: CUDA texts instead of files.
+        functions: The functions of the texts to bind.
+        is_python_module: With False, load the library, so that its operators are in `torch.ops`, and return its path.
+        device: "cuda-twin" runs CUDA sources on the CPU.
 
-    A `name` that is the path of a build.toml means the kernel-builder project there; its Python package is returned.
+    Returns:
+        The module, the package of a build.toml, or the path of the library.
 
     Raises:
         CallError: The arguments do not fit together.
         UnsupportedError: A program or SYCL is requested.
         BuildError: The compiler rejects a source.
         InputError: The built library does not load.
+
+    Example:
+        source = "torch::Tensor twice(torch::Tensor x) { return 2 * x; }"
+        plane = ob.extension("plane", cpp_sources=source, functions="twice")
+        print(plane.twice(torch.ones(2)))  # tensor([2., 2.])
     """
     if is_standalone:
         raise UnsupportedError(

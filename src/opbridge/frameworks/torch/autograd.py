@@ -30,18 +30,33 @@ def autograd(
     schema: str | None = None,
     out: object = None,
 ) -> Callable[..., Any]:
-    """Return a function of PyTorch tensors that computes `forward` and has the gradient `backward(grads..., saved...)`.
+    """Return a function of PyTorch tensors with the gradient `backward(grads..., saved...)`.
 
-    `saved` names arguments and outputs to pass to `backward`. `outputs` names what the function returns. Everything
-    else that `forward` returns is for `backward` only; it gets those names in `saved` that are nothing else, in
-    their order. `gradients` names the arguments in the order in which `backward` returns their gradients, if that
-    order differs. With a `schema` and `out` rules, the function is also an operator in `torch.ops`, for
-    torch.compile and torch.export.
+    Args:
+        forward: The function. Results beyond `outputs` are for `backward` only, and have the other names in `saved`.
+        backward: Returns the gradients of the arguments.
+        saved: The names of arguments and outputs to pass to `backward`.
+        inputs: The names of the arguments, if `forward` has none.
+        outputs: The names of the returned values; the first is `result` by default.
+        gradients: The arguments in the order in which `backward` returns their gradients, if that order differs.
+        nondifferentiable: Outputs without a gradient.
+        double_backward: The gradient of `backward`, or True if `backward` consists of PyTorch operators.
+        schema: With `out`, also make an operator in `torch.ops`, for torch.compile and torch.export.
+        out: The `out` rules of that operator.
+
+    Returns:
+        The function.
 
     Raises:
         CallError: An argument is invalid, or the functions do not fit together.
         UnsupportedError: A second derivative is requested, but hidden outputs prevent it.
         ToolchainError: PyTorch is not installed.
+
+    Example:
+        square = ob.autograd(forward=lambda x: x * x, backward=lambda grad, x: 2 * x * grad, saved=("x",))
+        x = torch.tensor([3.0], requires_grad=True)
+        square(x).backward()
+        print(x.grad)  # tensor([6.])
     """
     need_torch("autograd")
     for role, function in (("forward", forward), ("backward", backward)):

@@ -22,13 +22,23 @@ def module(
 ) -> Any:
     """Return a `torch.nn.Module` class that calls `function` with some arguments as parameters of the module.
 
-    `parameters` maps these arguments to shapes. It can also be a function that returns such a map; its parameters,
-    such as sizes, become keywords of the class. `init` maps arguments to initializers such as
-    `torch.nn.init.zeros_`.
+    Args:
+        function: The function or operator.
+        parameters: A map from these arguments to shapes, or a function that returns such a map; its parameters,
+            such as sizes, become keywords of the class.
+        init: A map from arguments to initializers such as `torch.nn.init.zeros_`.
+        name: The name of the class.
+
+    Returns:
+        The class.
 
     Raises:
         CallError: An argument is invalid, or a name is not an argument of `function`.
         ToolchainError: PyTorch is not installed.
+
+    Example:
+        Scale = ob.module(torch.mul, parameters=lambda size: {"other": (size,)}, init={"other": torch.nn.init.ones_})
+        print(Scale(size=3)(torch.arange(3.0)).detach())  # tensor([0., 1., 2.])
     """
     need_torch("module")
     if not callable(function):

@@ -32,12 +32,21 @@ _TYPES = [f"tensor({ {'float32': 'float', 'float64': 'double'}.get(name, name) }
 
 
 def onnx_translations(*operators: Op | OpLibrary) -> dict[Callable[..., object], Callable[..., object]]:
-    """Return the `custom_translation_table` of torch.onnx.export for operators, or for all operators of a library.
+    """Return the `custom_translation_table` of torch.onnx.export.
+
+    Args:
+        operators: Operators or libraries.
+
+    Returns:
+        A map from operators of `torch.ops` to their ONNX translations.
 
     Raises:
         ToolchainError: onnx or onnxscript is missing.
         CallError: An argument is neither an operator nor a library.
         UnsupportedError: An operator writes to its arguments.
+
+    Example:
+        torch.onnx.export(model, (x,), dynamo=True, custom_translation_table=ob.onnx_translations(lib))
     """
     try:
         import onnx

@@ -123,10 +123,22 @@ def convert(
     dynamic_shapes: object = None,
     prefer: str = "aten",
 ) -> Any:
-    """Convert a PyTorch module to a MindSpore Cell, or to a function and a dict of arrays for JAX.
+    """Convert a PyTorch module to MindSpore or JAX.
 
-    `example_inputs` are the inputs of the trace. `dynamic_shapes` marks the free sizes, in the form that torch.export
-    takes. `prefer="native"` uses the framework's own operators where they agree with PyTorch.
+    Args:
+        module: The PyTorch module.
+        example_inputs: The inputs of the trace.
+        example_kwargs: Keyword inputs of the trace.
+        to: "mindspore" or "jax".
+        dynamic_shapes: The free sizes, in the form of torch.export.
+        prefer: "native" uses the framework's own operators if they agree with PyTorch; "aten" uses PyTorch's kernels.
+
+    Returns:
+        A MindSpore Cell, or for JAX a function and a dict of arrays.
+
+    Example:
+        apply, values = ob.convert(torch.nn.Linear(2, 1), (torch.ones(3, 2),), to="jax")
+        print(apply(values, np.ones((3, 2), np.float32)).shape)  # (3, 1)
     """
     if hasattr(example_inputs, "shape"):
         example_inputs = (example_inputs,)

@@ -48,20 +48,29 @@ def check(
     timeout: float = 60.0,
     on_row: Callable[[Row], None] = lambda row: None,
 ) -> list[Row]:
-    """Check an operator, or all operators of a library, and return one Row for each check in each framework.
+    """Check an operator, or all operators of a library.
 
     Args:
+        op: An operator or a library.
         frameworks: The frameworks to check in; all installed ones by default.
         reference: What to compare values with: a device with a kernel, "aten::name", or a function of NumPy arrays.
             For a library, a map from operator names to references.
         checks: Names from `CHECKS`; all of them by default.
         sanitize: Names from `SANITIZERS`; the kernels are also built and run with each of them.
         device: The device whose kernels are checked. For "cuda-twin", load the operators with `device="cuda-twin"` too.
+        seed: The seed of the inputs.
         timeout: The limit for one input, in seconds.
         on_row: Called with each row as soon as it is known.
 
+    Returns:
+        One Row for each check in each framework.
+
     Raises:
         InputError: A name is unknown, a framework is not installed, or a reference cannot be found.
+
+    Example:
+        rows = check(ob.load("ops.yaml"), frameworks=["numpy"], reference="aten::softplus")
+        print([row for row in rows if row.failed])
     """
     from opbridge.verify.check.references import reference_of
     from opbridge.waist.op import Op

@@ -40,13 +40,24 @@ def judge(
     timeout: float = 60.0,
     policy: str = KERNELS,
 ) -> Judgement:
-    """Judge whether the answer does what the reference does.
+    """Judge whether an answer computes what its reference computes.
 
-    `timeout` applies separately to the build and to each call, in seconds. With the policy `kernels`, the kernels of
-    the answer have to do at least half of the work; with `any`, PyTorch's operators may do all of it.
+    Args:
+        reference: The file of the task.
+        answer: The file of the answer.
+        seed: The seed of the inputs.
+        timeout: The limit of the build and of each call, in seconds.
+        policy: With `kernels`, the kernels of the answer have to do at least half of the work; with `any`, PyTorch's
+            operators may do all of it.
+
+    Returns:
+        The judgement: verdict, reasons and shapes.
 
     Raises:
         InputError: The task or the answer cannot be read, or there is no such policy.
+
+    Example:
+        print(ob.judge("reference.py", "answer.py").verdict)
     """
     if policy not in POLICIES:
         raise InputError(f"policy={policy!r}: expected one of {', '.join(POLICIES)}")
