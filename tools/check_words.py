@@ -38,6 +38,17 @@ BANNED = (
     (r"\bbrings?\b", "add, have or require"),
     (rf"\ban? \w+ of (?:{_OWNERS})'s\b", "a compound, as in `a PyTorch operator`"),
     (r"^ *to do[: ] ", "hint"),
+    (r"\b(?:is|are|was|were) told\b(?! of)", "receive, see or learn"),
+    (r"\bin the place of\b", "in place of, or instead of"),
+    (r"\b(?:somebody|whoever)\b", "a user, or others"),
+    (r"\bgo(?:es)? on \w+ing\b", "continue"),
+    (r"\bas it stands\b", "unchanged"),
+    (r"\b(?:has|have) to be\b", "must be"),
+    (r"\b(?:has|have) not got\b", "lack"),
+    (r"\bnot to be had\b", "not available"),
+    (r"\b(?:said|says?) of (?:a|an|the|each|which|itself)\b", "describe"),
+    (r"\bprocess(?:es)? of (?:its|their) own\b", "a separate process"),
+    (r"\b(?:its|their) kin\b", "similar"),
 )
 """Patterns, and what to write instead."""
 _PATTERNS = tuple((re.compile(pattern, re.IGNORECASE), instead) for pattern, instead in BANNED)

@@ -1,4 +1,4 @@
-"""Modules by the names that they had before they moved into wings: what programs and pickles say goes on working.
+"""Modules by the names that they had before they moved into wings: what programs and pickles say keeps working.
 
 Both names are of one module object.  It is imported when either is first asked for.
 """
@@ -60,7 +60,7 @@ class _Loader:
         return None
 
     def exec_module(self, module: ModuleType) -> None:
-        """Puts the module itself in the place of the empty one that Python has made for its former name."""
+        """Puts the module itself in place of the empty one that Python has made for its former name."""
         sys.modules[module.__name__] = import_module(self._home)
 
 

@@ -20,6 +20,9 @@ TOOL = runpy.run_path(str(ROOT / "tools" / "check_words.py"))
         ("mend the line", "fix"),
         ("each access is told of", "report"),
         ("a kernel of PyTorch's", "a compound"),
+        ("users are told to wait", "receive"),
+        ("a kernel in the place of another", "in place of"),
+        ("it has to be compiled", "must be"),
         ("  to do   guard the access", "hint"),
     ],
 )

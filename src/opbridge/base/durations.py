@@ -1,4 +1,4 @@
-"""Remember how long steps took, in one small file of a folder: the next time, a user is told before."""
+"""Remember how long steps took, in one small file of a folder: the next time, a message announces them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The tables of an ELF file, and what is said of a file that is none.
+"""The tables of an ELF file, and the messages for other files.
 
 Only 64-bit little-endian ELF, which is every platform opbridge runs on; a damaged file gives a KernelError.
 """

@@ -88,7 +88,7 @@ def _as_it_was_or_escaped(error: UnicodeError) -> tuple[str | bytes, int]:
 
 def _abandon_stdout() -> None:
     """Discard all further output, including what Python flushes when it exits."""
-    with suppress(OSError, ValueError, AttributeError):  # a stream in the place of a file's has nothing left
+    with suppress(OSError, ValueError, AttributeError):  # a stream in place of a file's has nothing left
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 

@@ -189,7 +189,7 @@ class BackendOperator:
     exposed: bool = True
     """Whether it is part of the Python package's interface."""
     deprecated: str | None = None
-    """The replacement that users are told to call; empty if there is none."""
+    """The replacement that the warning suggests; empty if there is none."""
     derivative: Derivative | None = None
     guards_device: bool = True
     """Whether the wrapper makes the tensors' device the current one."""

@@ -36,7 +36,7 @@ CONTRACTS = (
     Contract(
         "Kind", ArgumentKind, "What an argument is to the adapters; `Other` is passed along and never looked into."
     ),
-    Contract("ArgFlag", ArgumentFlag, "What the schema says of an argument in addition to its kind; bits, added up."),
+    Contract("ArgFlag", ArgumentFlag, "Properties of an argument in addition to its kind; bits, added up."),
     Contract("ConstantTag", ConstantTag, "What a default is, and with that how its words go on."),
     Contract("Batch", BatchMode, "How an operator meets an extra dimension: a call for each slice, or one over all."),
 )

@@ -53,7 +53,7 @@ class TestExtension:
             ob.extension(str(project), ["one.cpp"])
 
     def test_names_the_headers_that_are_elsewhere(self, project: Path) -> None:
-        install = r"pip install --no-deps nvidia-cutlass==3\.6\.\*(, in the place of .*)?, or .*: extra_include_paths"
+        install = r"pip install --no-deps nvidia-cutlass==3\.6\.\*(, in place of .*)?, or .*: extra_include_paths"
         with pytest.raises(InputError, match=rf"needs the headers of cutlass_3_6.*\n.*{install}"):
             ob.extension(project, device="cuda-twin")
 
@@ -70,7 +70,7 @@ class TestExtension:
             assert headers in request(load(project), "cuda-twin", Extra()).include_dirs
         else:
             there = r"{}\.{}".format(*version)
-            with pytest.raises(InputError, match=rf"cutlass==3\.6\.\*, in the place of {there}, or "):
+            with pytest.raises(InputError, match=rf"cutlass==3\.6\.\*, in place of {there}, or "):
                 request(load(project), "cuda-twin", Extra())
 
     def test_its_bindings_find_the_headers_of_csrc(self, tmp_path: Path, write_project: WriteProject) -> None:

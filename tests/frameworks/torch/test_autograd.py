@@ -71,7 +71,7 @@ def test_what_does_not_fit_is_named(changes: dict[str, Any], message: str) -> No
 
 
 def test_a_second_derivative_cannot_go_through_hidden_outputs() -> None:
-    with pytest.raises(UnsupportedError, match=r"gates would have to be differentiated too .* name them in outputs="):
+    with pytest.raises(UnsupportedError, match=r"gates must also be differentiated .* name them in outputs="):
         define(double_backward=lambda *values: values)
 
 

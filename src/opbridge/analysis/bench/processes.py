@@ -70,7 +70,7 @@ def _measured(
         return []
     if begun is None:
         said_last = "\n  ".join(log.strip().splitlines()[-5:])
-        raise ToolchainError(f"{jobs[0].framework} cannot be started in a process of its own: {how}\n  {said_last}")
+        raise ToolchainError(f"{jobs[0].framework} cannot be started in a separate process: {how}\n  {said_last}")
     on_what = f", on {asked}" if asked else ""
     cure = "; `opbridge check` says more"
     on_result(Problem(jobs[begun].operator, jobs[begun].framework, f"{how}{on_what}{cure}"))

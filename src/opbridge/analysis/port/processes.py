@@ -55,7 +55,7 @@ def _answers(jobs: Sequence[Run | Trial]) -> Generator[tuple[int, dict[str, Any]
         if done == len(jobs):
             return
         if side is None:
-            raise ToolchainError(f"the kernels cannot be loaded in a process of their own: {how}\n{log}")
+            raise ToolchainError(f"the kernels cannot be loaded in a separate process: {how}\n{log}")
         crashes += 1
         ended = "\n".join((how or "the process ends, as by exit()", *log.strip().splitlines()[-_LINES:]))
         yield done, {"end": ended, "side": side}

@@ -36,7 +36,7 @@ class Key:
 
 @dataclass(frozen=True)
 class Level:
-    """A group of dispatch keys; a call meets at most one of them before it goes on to the next level."""
+    """A group of dispatch keys; a call meets at most one of them before it continues on the next level."""
 
     what: str
     keys: tuple[Key, ...]

@@ -66,7 +66,7 @@ def _dtypes(operator: ReportedOperator) -> Markup | None:
     words = {
         Status.PASSED: "right",
         Status.FAILED: "wrong",
-        Status.SKIPPED: "the framework has not got it",
+        Status.SKIPPED: "the framework lacks it",
         Status.UNCHECKED: "it ran, and there was nothing to compare with",
     }
 

@@ -57,7 +57,7 @@ _CURES = {
     "CUDA": "link with the CUDA runtime: -L$CUDA_HOME/lib64 -lcudart, or compile it with nvcc",
     "CANN": "link with CANN's libraries: -L$ASCEND_HOME_PATH/lib64 -lascendcl",
     "Python": "build it with the headers of the Python that is to import it: python3 -m sysconfig shows them",
-    "C++ runtime": "link with g++ in the place of gcc or ld, or build it with a compiler as old as the libstdc++ here",
+    "C++ runtime": "link with g++ in place of gcc or ld, or build it with a compiler as old as the libstdc++ here",
     "": "link with the library that has them; -Wl,-z,defs shows this when building",
 }
 

@@ -252,4 +252,4 @@ def _left_out(ops: Iterable[OpSpec], devices: tuple[str, ...]) -> Iterator[str]:
 def _not_brought(needs: dict[str, Needs]) -> Iterator[str]:
     for place, need in needs.items():
         if need.strangers:
-            yield f"{place} needs {', '.join(need.strangers)}, which is not in the wheel: it has to be where it runs"
+            yield f"{place} needs {', '.join(need.strangers)}, not in the wheel: it must exist where the wheel runs"

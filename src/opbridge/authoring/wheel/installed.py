@@ -57,4 +57,4 @@ def _define_in_torch(library: OpLibrary) -> None:
             return
     except OpbridgeError as error:
         # `import torch` must not fail for a package that may only be used with another framework.
-        warnings.warn(f"the operators of {library.namespace} are not to be had in PyTorch: {error}", stacklevel=1)
+        warnings.warn(f"the operators of {library.namespace} are not available in PyTorch: {error}", stacklevel=1)

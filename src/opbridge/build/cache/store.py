@@ -147,7 +147,7 @@ class Cache:
     def __init__(self, root: Path | None = None) -> None:
         """Open the cache in a folder, which is made where it is missing.
 
-        Where it cannot be made, the cache is empty, and only what has to be built asks for another place.  Below it
+        Where it cannot be made, the cache is empty, and only builds ask for another place.  Below it
         stands the shared cache that OPBRIDGE_SHARED_CACHE names, if it names one.
         """
         self._root = Path(os.path.abspath((root or _default_root()).expanduser()))
@@ -176,13 +176,13 @@ class Cache:
         return step(what, self._root) if patience is None else step(what, self._root, patience)
 
     def begin(self, what: str, patience: float) -> Step:
-        """Return a step like that, which somebody else ends."""
+        """Return a step like that, which another caller ends."""
         return Step(what, self._root, patience)
 
     def fetch(self, first: Key, build: Build, places: Places | None = None, about: str = "") -> CacheEntry:
         """Return the entry for a first key, built if it is not there; of many processes that want it, one builds.
 
-        A user who waits for the build is told what it is `about`.
+        A user who waits for the build sees what it is `about`.
         """
         started = time.perf_counter()
         roots = {name: str(folder) for name, folder in (places or {}).items()}

@@ -41,7 +41,7 @@ _SCRIPT, _LIST = "exports.map", "preemptible.list"
 _POOL = "_ZN2ob*4poolE; _ZGVN2ob*4poolE;"
 _EXPORTS = f"{{ global: {_POOL} local: _Z*; }};\n"
 _PREEMPTIBLE = f"{{ {_POOL} }};\n"
-"""The only symbol that another library in the process may define in the place of ours."""
+"""The only symbol that another library in the process may define in place of ours."""
 
 
 def find() -> tuple[str, ...]:

@@ -119,7 +119,7 @@ class BuildRequest:
 
     @property
     def about(self) -> str:
-        """What users are told they wait for."""
+        """What the progress message says."""
         return f"building {self.title or self.output}"
 
     @property

@@ -139,7 +139,7 @@ def _hiding_library(files: Sequence[Path], folders: SearchFolders, library: str)
 
 
 def _highest_missing(path: Path) -> Path:
-    """Return the folder that would have to be made first: one absent folder stands for all that could be in it."""
+    """Return the folder that must be made first: one absent folder stands for all that could be in it."""
     while not path.parent.exists() and path.parent != path:
         path = path.parent
     return path

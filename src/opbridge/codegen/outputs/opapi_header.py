@@ -18,7 +18,7 @@ _TEXT = """\
 // call `launch(name, arguments...)` with the C++ values of the operator, and functions that `size` and `dtype`
 // expressions name, which stand in Helpers.h.
 //
-// As it stands, `launch` finds a C function by its name and calls it.  The function gets
+// As first written, `launch` finds a C function by its name and calls it.  The function gets
 //
 //     Tensor    const DLTensor*, null where none was given     Tensor[]    struct {const DLTensor* data; int64_t size;}
 //     int       int64_t                                        int[]       struct {const int64_t* data; int64_t size;}
@@ -27,7 +27,7 @@ _TEXT = """\
 //     Scalar    double                                         int?        const int64_t*, null for None; others alike
 //     str       const char*                                    ScalarType  int32_t, PyTorch's number of the type
 //
-// and returns 0, or else a number that the user is told.  A library with another convention (a stream, a size of
+// and returns 0, or an error number, which the exception shows.  A library with another convention (a stream, a size of
 // scratch memory to be asked for first) needs other text in `launch`, and nothing else.
 #pragma once
 
@@ -88,7 +88,7 @@ struct BoolArray {
   List<bool> get() const { return {values.get(), size}; }
 };
 
-// What DLPack says of a tensor is its memory; sizes and strides stay the tensor's own.
+// DLPack describes a tensor's memory; sizes and strides stay the tensor's own.
 inline DLTensor described(const at::Tensor& tensor) {
   return DLTensor{tensor.data_ptr(),
                   at::torchDeviceToDLDevice(tensor.device()),

@@ -147,13 +147,13 @@ _START = """\
 
 namespace @NAMESPACE@ {
 
-// In the place of an argument whose type is not known, a list in braces too.
+// In place of an argument whose type is not known, a list in braces too.
 struct Anything {
   template <class... Values>
   Anything(const Values&...) {}
 };
 
-// In the place of a value whose type is not known.
+// In place of a value whose type is not known.
 struct Unwritten {
   const char* name;
 

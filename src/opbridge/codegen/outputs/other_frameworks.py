@@ -226,7 +226,7 @@ def _results_like(operator, attributes, tensors):
 
 
 def _dtype(tensor):
-    """JAX has numbers of 64 bits only where it was told so."""
+    """Return the type that JAX uses: 64 bits only if they are enabled."""
     return jax.dtypes.canonicalize_dtype(torch.empty(0, dtype=tensor.dtype).numpy().dtype)
 '''
 )

@@ -83,7 +83,7 @@ def autograd(
     )
     if double_backward is not False and pair.hidden:
         raise UnsupportedError(
-            f"{pair.title}: {', '.join(pair.hidden)} would have to be differentiated too for a second derivative; "
+            f"{pair.title}: {', '.join(pair.hidden)} must also be differentiated for a second derivative; "
             "name them in outputs=, so that backward gets their gradients, or leave double_backward out"
         )
     if declared is not None:

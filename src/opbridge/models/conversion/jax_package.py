@@ -93,7 +93,7 @@ class Package:
         self.origins: dict[tuple[str, str], dict[str, Any]] = {}
         """The origins of the names in a module's source, by mode and path."""
         self.functions: dict[str, str] = {}
-        """Function names by source text, which has a NUL character in the place of the name."""
+        """Function names by source text, which has a NUL character in place of the name."""
 
     def source(self) -> str:
         """Return the text of `network.py`."""

@@ -96,7 +96,7 @@ def _plain(text: str) -> str:
 
 
 class _Named(ast.NodeTransformer):
-    """A transformer that puts names in the place of the expressions to differentiate by."""
+    """A transformer that puts names in place of the expressions to differentiate by."""
 
     def __init__(self, texts: Sequence[str]) -> None:
         self._names = {_plain(text): f"_given_{place}" for place, text in enumerate(texts)}

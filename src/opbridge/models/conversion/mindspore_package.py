@@ -74,7 +74,7 @@ class Package:
         self.origins: dict[tuple[str, str], dict[str, Any]] = {}
         """The origins of the names in a module's source, by mode and path."""
         self.classes: dict[str, _Class] = {}
-        """Classes by source text, which has a NUL character in the place of the name."""
+        """Classes by source text, which has a NUL character in place of the name."""
         self.names: set[str] = set()
         self.lists: dict[str, bool] = {}
         paths = {*exported.modules, *(name.rpartition(".")[0] for name in exported.state)}

@@ -98,7 +98,7 @@ def tried(module: torch.nn.Module, args: Sequence[Any], kwargs: Mapping[str, Any
 
 
 def _expression(value: object, text: Callable[[Any], str]) -> Any:
-    """Return a value with source text in the place of its tensors."""
+    """Return a value with source text in place of its tensors."""
     if isinstance(value, (list, tuple)):
         return tuple(_expression(each, text) for each in value)
     is_text = isinstance(value, (torch.fx.Node, torch.dtype, float))

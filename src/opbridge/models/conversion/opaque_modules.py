@@ -90,7 +90,7 @@ def constants_of(tree: object) -> list[object]:
 
 
 def filled(pattern: object, tensors: list[torch.Tensor]) -> Any:
-    """Return a pattern with tensors in the place of its own."""
+    """Return a pattern with tensors in place of its own."""
     left = iter(tensors)
     return tree_map(lambda leaf: next(left) if isinstance(leaf, torch.Tensor) else leaf, pattern)
 

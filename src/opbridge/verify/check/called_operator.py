@@ -25,7 +25,7 @@ class CalledOperator:
     """The element types that one is taken from; a check wants the finest."""
 
     def __init__(self, op: Any, driver: Driver, settings: Settings, announce: Callable[[str], None]) -> None:
-        """Build the kernel: what has to be compiled is no part of a call."""
+        """Build the kernel: compiling is not part of a call."""
         self.op = op
         self.driver = driver
         self.settings = settings

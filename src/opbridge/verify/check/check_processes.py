@@ -172,4 +172,4 @@ def _with_report(row: Row, found: list[Report]) -> Row:
 def _no_start(job: OperatorChecks, how: str, log: str, ready: bool) -> str:
     what = f"{job.framework} cannot be started" if ready else f"{job.operator} cannot be loaded"
     said = "\n  ".join(log.strip().splitlines()[-5:])
-    return f"{what} in a process of its own: {how}\n  {said}"
+    return f"{what} in a separate process: {how}\n  {said}"

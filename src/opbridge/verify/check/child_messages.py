@@ -1,4 +1,4 @@
-"""The messages of a child process: one JSON object a line. Whoever reads them does not trust the child."""
+"""The messages of a child process: one JSON object a line. Their reader does not trust the child."""
 
 from __future__ import annotations
 

@@ -45,7 +45,7 @@ from opbridge.verify.check.timeouts import Waiting
 _STARTING = 600.0
 """Seconds for kernels and adapters to be compiled and a framework to start, before a job is begun."""
 _STARTING_LONG = 10.0
-"""Seconds after which a user is told: a framework's import takes less, the build of its adapter more."""
+"""Seconds before a progress message: a framework's import takes less, the build of its adapter more."""
 _LOOK = 1.0
 """Seconds between two checks of the processes that the child has started."""
 _MOST_ORDERS = 1 << 20
@@ -155,11 +155,11 @@ class Starting:
     until: str = "begun"
     """The message that ends it."""
     patience: float = _STARTING_LONG
-    """Seconds, before users are told."""
+    """Seconds before a progress message."""
 
 
 def _orders() -> tuple[int, int]:
-    """Create a pipe that holds all that a child is told at once, so that writing to it never waits."""
+    """Create a pipe that holds all messages for a child, so that writing to it never waits."""
     heard, orders = os.pipe()
     with suppress(OSError):  # beyond the user's share of memory for pipes
         fcntl.fcntl(orders, fcntl.F_SETPIPE_SZ, _MOST_ORDERS)
@@ -234,7 +234,7 @@ class Child:
     def tell(self, more: object) -> None:
         """Send a message to the child, which receives it through `told_more`.
 
-        Never wait for the child: if it does not read what it is told, its time limit ends it.
+        Never wait for the child: if it does not read its messages, its time limit ends it.
         """
         with suppress(BrokenPipeError, BlockingIOError):
             os.write(self._orders, pickle.dumps(more))

@@ -50,7 +50,7 @@ def _address(function: Callable[..., object]) -> str:
     name = getattr(function, "__qualname__", getattr(function, "__name__", ""))
     if not name or "<" in name:
         hint = "write it with `def` at the top of a file"
-        raise InputError(f"a reference runs in a process of its own, which cannot find {function!r}", hint=hint)
+        raise InputError(f"a reference runs in a separate process, which cannot find {function!r}", hint=hint)
     try:
         file = inspect.getsourcefile(function)
     except TypeError:

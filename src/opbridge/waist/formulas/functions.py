@@ -175,7 +175,7 @@ REDUCTIONS: Mapping[str, str] = MappingProxyType(
 
 `any` and `all` are of zeros and ones.  `log_total` is the logarithm of the sum of exponentials.  Before that, `largest`
 is taken away, so that these overflow nowhere; it has no gradient, since the result does not depend on it.  `shift` is
-the same, but 0 in the place of an infinity.
+the same, but 0 in place of an infinity.
 """
 EXTREMES = ("max", "min", "argmax", "argmin")
 """What there is none of where there are no elements."""

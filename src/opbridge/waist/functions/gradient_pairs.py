@@ -254,7 +254,7 @@ class GradientPair:
             if gradient is not None and not is_tensor[place]:
                 raise CallError(
                     f"{self.title}: {self.backward.name} returned a gradient of '{names[place]}', which was no tensor; "
-                    "gradients= says of which arguments they are"
+                    "gradients= names their arguments"
                 )
             gradients[place] = gradient
         return gradients

@@ -304,7 +304,7 @@ class _DeclaredOperator:
 def _merged(follows: Mapping[str, object], said: Mapping[str, object]) -> dict[str, object]:
     """Return the rules of a formula, and what an author wrote in their place.
 
-    `batch: elementwise` says of a reduction only that a batch may lead: the pattern says also which samples fit.
+    For a reduction, `batch: elementwise` only allows leading batches; the pattern also says which samples fit.
     """
     keeps = said.get("batch") == "elementwise" and follows["batch"] != "loop"
     return {**follows, **said, **({"batch": follows["batch"]} if keeps else {})}

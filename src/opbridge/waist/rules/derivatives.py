@@ -129,7 +129,7 @@ def _check_fits(parameter: Argument, found: set[Meaning], schema: Schema, operat
         message = (
             f"{operator.full_name} takes {parameter.type} {parameter.name}, {schema.full_name} has {got} of that name"
         )
-        raise source.error(message, hint="None has to be accepted there: make it optional" if optional else "")
+        raise source.error(message, hint="it must accept None: make it optional" if optional else "")
 
 
 def _ambiguous(parameter: Argument, schema: Schema, operator: Schema, source: Source) -> RuleError:

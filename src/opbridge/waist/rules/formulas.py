@@ -141,7 +141,7 @@ def parse_formula(
 
 
 def _with_parts(source: Source, known: Mapping[str, set[Meaning]]) -> Expr:
-    """Return the value of a formula with its named parts put in the place of their names."""
+    """Return the value of a formula with its named parts put in place of their names."""
     found = statements(source.text)
     if len(found) < 2 and not any(statement.name for statement in found):
         return parse_expression(source.text, source.where)

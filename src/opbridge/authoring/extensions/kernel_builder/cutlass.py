@@ -33,7 +33,7 @@ def advice(need: str) -> str | None:
     if not serving:
         return None
     command = "pip install --no-deps nvidia-cutlass=={}.{}.*".format(*serving[0])
-    there = next((", in the place of {}.{}".format(*version) for _, version in _installed()), "")
+    there = next((", in place of {}.{}".format(*version) for _, version in _installed()), "")
     return f"{command}{there}"
 
 

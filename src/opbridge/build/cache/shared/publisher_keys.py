@@ -75,7 +75,7 @@ class SigningKey:
             hint = f"make one: opbridge cache key {path}" if isinstance(error, FileNotFoundError) else ""
             raise InputError(f"cannot read the key {path}: {error.strerror}", hint=hint) from None
         if mode & 0o077:
-            hint = f"close it: chmod 600 {path}; if somebody may have read it, make another one"
+            hint = f"close it: chmod 600 {path}; if others may have read it, make another one"
             raise InputError(f"the key {path} has mode {mode:o}: others may read or replace it", hint=hint)
         try:
             key = load_pem_private_key(text, password=None)

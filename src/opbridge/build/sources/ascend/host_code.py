@@ -114,7 +114,7 @@ class _StartingFunction(StartingFunction):
             names = ", ".join(one.name for one in addresses)
             raise self.error(
                 f"the operator has {len(tensors)} tensors, outputs included, for {len(addresses)} addresses of the "
-                f"kernel: {names or 'none'}; say of each other one what it is, as in launch: {{workspace: 1024}}"
+                f"kernel: {names or 'none'}; define each other one, as in launch: {{workspace: 1024}}"
             )
         tensor_of = dict(zip((one.name for one in addresses), tensors, strict=True))
         return [self.argument(one, tensor_of.get(one.name)) for one in self.kernel.parameters]

@@ -51,7 +51,7 @@ class TensorMemory:
     def _check(self, value: Tensor) -> None:
         if value.device.type != "cpu":
             raise UnsupportedError(
-                f"{self.operator}: a tensor on {value.device} takes the native adapter, which has to be compiled; "
+                f"{self.operator}: a tensor on {value.device} needs the native adapter, which must be compiled; "
                 "install a C++ compiler, or call it with x.cpu()"
             )
         if value.layout != torch.strided:
@@ -68,7 +68,7 @@ class TensorMemory:
             import ml_dtypes
         except ImportError:
             raise UnsupportedError(
-                f"{self.operator}: a bfloat16 tensor takes the native adapter, which has to be compiled, or the "
+                f"{self.operator}: a bfloat16 tensor needs the native adapter, which must be compiled, or the "
                 "package ml_dtypes; install a C++ compiler or `pip install ml_dtypes`"
             ) from None
         return value.view(torch.int16).numpy().view(ml_dtypes.bfloat16)

@@ -142,7 +142,7 @@ size_t Block::check_bounds(const Global& global, const void* at, size_t bytes, b
          {{"address", described_outside(first)}});
   }
   // What SetGlobalBuffer was told is all that is known.
-  return global.bytes > 0 ? there(global.data, global.bytes, "the tensor, as SetGlobalBuffer was told") : bytes;
+  return global.bytes > 0 ? there(global.data, global.bytes, "the tensor, as passed to SetGlobalBuffer") : bytes;
 }
 
 uint16_t allocate_local(uint32_t count, uint32_t bytes, AscendC::TPosition position, Place at) {

@@ -95,7 +95,7 @@ class _Build:
 
     @property
     def _about(self) -> str:
-        """What users are told they wait for."""
+        """What the progress message says."""
         names = [source.path.name for source in self.words.sources]
         if not names:
             return f"linking {self.words.switches.get('-o') or 'by the CUDA twin'}"
