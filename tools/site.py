@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import posixpath
 import re
+from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -59,10 +60,22 @@ def on_page_markdown(markdown: str, page: Any, config: MkDocsConfig, files: File
 
 
 def on_post_page(output: str, page: Any, config: MkDocsConfig) -> str:
-    """Return the page with its language, which the theme sets for the whole site."""
+    """Return the page with its language, which the theme sets for the whole site, and with its social card."""
     if page.file.src_uri == "zh.md" or page.file.src_uri.endswith(".zh.md"):
-        return output.replace('<html lang="en"', '<html lang="zh"', 1)
-    return output
+        output = output.replace('<html lang="en"', '<html lang="zh"', 1)
+    return output.replace("</head>", f"{_card(page, config)}</head>", 1)
+
+
+def _card(page: Any, config: MkDocsConfig) -> str:
+    to_root = posixpath.relpath(".", posixpath.dirname(page.url) or ".")
+    fields = {
+        "og:type": "website",
+        "og:title": f"{page.title} - {config.site_name}",
+        "og:description": config.site_description,
+        "og:image": f"{config.site_url or to_root + '/'}pictures/card.png",
+    }
+    tags = [f'<meta property="{name}" content="{escape(value or "")}">' for name, value in fields.items()]
+    return "".join([*tags, '<meta name="twitter:card" content="summary_large_image">'])
 
 
 def _command_reference() -> str:
