@@ -8,6 +8,7 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
+import notebooks
 import reference
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
@@ -32,6 +33,7 @@ _LINK = re.compile(
 def on_files(files: Files, config: MkDocsConfig) -> Files:
     pages = {page: (ROOT / source).read_text(encoding="utf-8") for source, page in AT_THE_ROOT.items()}
     pages |= {"reference/python.md": reference.page(), "reference/commands.md": _command_reference()}
+    pages |= {"notebooks/operators.md": notebooks.page(ROOT / "examples" / "notebook" / "operators.ipynb")}
     for page, text in pages.items():
         files.append(File.generated(config, page, content=text))
     return files
@@ -52,7 +54,7 @@ def on_page_markdown(markdown: str, page: Any, config: MkDocsConfig, files: File
         relative = posixpath.relpath(places[target], posixpath.dirname(here) or ".")
         return f"{found['image']}[{found['text']}]({relative}{found['anchor'] or ''})"
 
-    if here.startswith("reference/"):
+    if here.startswith(("notebooks/", "reference/")):
         return markdown
     # Text alone: what stands in a fence is a program.
     parts = re.split(r"(^```.*?^```$)", markdown, flags=re.MULTILINE | re.DOTALL)
