@@ -26,7 +26,7 @@ DONE, FAILED, STOPPED = "done in", "failed after", "stopped after"
 _PATIENCE, _TICK = 2.0, 1.0
 """Seconds before a step is reported, and between two reports of it on a terminal."""
 _COLUMNS = 80
-"""Of a terminal that does not tell how wide it is."""
+"""The width of a terminal that does not report it."""
 
 P = ParamSpec("P")
 R = TypeVar("R")

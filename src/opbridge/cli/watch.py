@@ -20,7 +20,7 @@ _QUICK = ("values", "dtypes", "shapes", "bounds", "strides", "aliasing")
 _SOURCES = frozenset((".c", ".cc", ".cpp", ".cu", ".cuh", ".h", ".hpp", ".yaml", ".yml"))
 
 _Made = Mapping[str, object]
-"""What each operator was made from."""
+"""The sources of each operator."""
 
 
 def watch(manifest: Path, build: Callable[[], Mapping[str, Path]]) -> int:

@@ -187,7 +187,7 @@ def _tensor_packages(value_type: type) -> list[str]:
 
 
 _OTHER_TENSORS = ("Parameter", "Tracer", "Value", "Variable")
-"""Those whose names do not tell; the last two are of graphs that are being made."""
+"""Types whose names are ambiguous; the last two are of graphs that are being made."""
 
 
 def _is_tensor_name(name: str) -> bool:

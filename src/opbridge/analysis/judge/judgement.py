@@ -59,7 +59,7 @@ def harmless(text: str) -> str:
 
 @dataclass(frozen=True)
 class Reason:
-    """What a check found."""
+    """The finding of a check."""
 
     check: str
     message: str

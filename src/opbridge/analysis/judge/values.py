@@ -111,7 +111,7 @@ def _loaded(path: Path, wanted: list[_Outline] | None, most: int) -> Any:
 
 
 _NOT_A_VALUE = (ValueError, KeyError, TypeError, IndexError, RecursionError, MemoryError, AttributeError)
-"""What reading a file raises that `save` did not write."""
+"""The errors of reading a file that `save` did not write."""
 _Outline = tuple[str, tuple[int, ...]]
 """The element type and the shape of a tensor."""
 

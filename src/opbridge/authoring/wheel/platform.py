@@ -31,7 +31,7 @@ _PYTORCHS = re.compile(r"lib(torch|torch_cpu|torch_python|c10)\.so")
 
 @dataclass(frozen=True)
 class Needs:
-    """What a library requires of the system that loads it."""
+    """The requirements of a library on the system that loads it."""
 
     libraries: tuple[str, ...]
     versions: tuple[str, ...]

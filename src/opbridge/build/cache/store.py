@@ -147,7 +147,7 @@ class Cache:
     def __init__(self, root: Path | None = None) -> None:
         """Open the cache in a folder, which is made where it is missing.
 
-        Where it cannot be made, the cache is empty, and only builds ask for another place.  Below it
+        If it cannot be created, the cache is empty, and only builds need another place.  Below it
         stands the shared cache that OPBRIDGE_SHARED_CACHE names, if it names one.
         """
         self._root = Path(os.path.abspath((root or _default_root()).expanduser()))
@@ -510,7 +510,7 @@ _full: set[Path] = set()
 """The caches whose disk this process found full."""
 _stand_ins: set[Path] = set()
 _values: dict[Key, bytes] = {}
-"""What this process has made for caches that take nothing."""
+"""Results of this process for caches that cannot be written."""
 
 
 @functools.cache

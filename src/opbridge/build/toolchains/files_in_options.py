@@ -13,7 +13,7 @@ from opbridge.build.cache.dependencies import digest_of
 
 _NAME_IN_WORD = re.compile(r"[=,@]")
 _LINKED = re.compile(r"\.(so(\.[\d.]+)?|[ao])$")
-"""What a linker reports about itself, or looks up anew in each process."""
+"""Files that a linker names: libraries and objects."""
 _DEEPEST = 20
 """Response files in response files."""
 

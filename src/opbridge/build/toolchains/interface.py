@@ -33,8 +33,8 @@ LOG = "build.log"
 class SlimHeaders:
     """A smaller set of a library's headers, enough for most sources and faster to compile.
 
-    A source that compiles with them has the same meaning as with the full headers. One that does not compile with
-    them is compiled with the full headers.
+    A source that compiles with them has the same meaning as with the full headers.
+    A source that does not compile with them is compiled with the full headers.
     """
 
     include_dir: Path
@@ -99,7 +99,7 @@ class BuildRequest:
     source_flags: tuple[tuple[Path, tuple[str, ...]], ...] = ()
     """Flags for single sources, before the flags for all sources."""
     title: str = ""
-    """What users know the result by, where that is not its file's name."""
+    """The name of the result for users, if it is not the file's name."""
     one_of_several: bool = False
     """Whether the source is compiled separately and linked with others later."""
 

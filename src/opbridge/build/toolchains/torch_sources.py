@@ -120,7 +120,7 @@ def _compile_flags(install: TorchInstall) -> tuple[str, ...]:
 def _optimization(texts: list[_Text]) -> tuple[str, ...]:
     """Return the flag for a lower optimization level, for sources that only call operators.
 
-    Those run no faster when optimized, and optimization takes half of their compile time.
+    Such sources do not become faster by optimization, which takes half of their compile time.
     """
     return () if any(_LOOP.search(text.text) for text in texts) else ("-O1",)
 

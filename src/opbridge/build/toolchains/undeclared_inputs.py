@@ -21,14 +21,14 @@ _DEFINED = re.compile(rb"^[ \t]*#[ \t]*define[ \t]+__has_\w+", re.MULTILINE)
 
 @dataclass
 class _Found:
-    """What the compiler looked at besides the files that it read."""
+    """Paths that the compiler searched, in addition to the files that it read."""
 
     request: BuildRequest
     folders: SearchFolders
     files: list[Path] = field(default_factory=list)
     absent: list[Path] = field(default_factory=list)
     unknown: list[str] = field(default_factory=list)
-    """What cannot be known, each with its file."""
+    """Inputs that cannot be determined, each with its file."""
 
     def look(self, name: str, folders: Iterable[Path]) -> None:
         """Note where a name is looked for until it is found."""

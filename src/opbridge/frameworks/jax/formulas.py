@@ -17,7 +17,7 @@ from opbridge.waist.schema import Schema
 
 
 class DifferentiatedCall(Protocol):
-    """What a derivative needs to know about a call."""
+    """The properties of a call that a derivative needs."""
 
     @property
     def name(self) -> str:

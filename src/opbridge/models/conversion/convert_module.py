@@ -39,7 +39,7 @@ class Converted:
     modules: Mapping[str, bytes] = field(default_factory=dict, repr=False)
     """Modules that PyTorch runs whole, by file name."""
     notes: tuple[str, ...] = ()
-    """Where the converted network differs from the PyTorch network."""
+    """The differences between the converted network and the PyTorch network."""
     package: Any = field(default=None, repr=False, compare=False)
     """The object that wrote the source and knows what each of its names represents."""
 

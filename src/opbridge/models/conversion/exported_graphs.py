@@ -55,7 +55,7 @@ class Exported:
     order: tuple[str, ...]
     """Paths of all modules, as the network holds them."""
     notes: tuple[str, ...] = ()
-    """Where the graphs differ from the PyTorch network."""
+    """The differences between the graphs and the PyTorch network."""
 
     def graph(self, mode: str, path: str) -> torch.fx.Graph | None:
         """Return the graph of a module; None for one that only contains others."""

@@ -3,7 +3,7 @@
 A model that moves to another framework needs the operators that it calls. The top of the dispatcher shows them: there
 `scaled_dot_product_attention` is one operator. A TorchDispatchMode is below autograd and sees the pieces. A
 TorchFunctionMode sees Python functions and has to guess their operators. A mode before autograd is reserved for
-PyTorch. What remains is a fallback on a dispatch key that this process has no other use for.
+PyTorch. A fallback remains on a dispatch key that this process does not use otherwise.
 """
 
 from __future__ import annotations

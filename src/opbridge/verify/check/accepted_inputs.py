@@ -80,7 +80,7 @@ class OperatorWithInputs(CalledOperator):
 
     @cached_property
     def _inherited(self) -> list[Case]:
-        """What the ordinary calls of its parent give it, as far as it takes that."""
+        """The inputs from the ordinary calls of its parent that it accepts."""
         found = []
         for case in self._parents_cases():
             try:

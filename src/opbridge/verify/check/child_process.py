@@ -149,7 +149,7 @@ def told_more() -> Callable[[], Any]:
 
 @dataclass(frozen=True)
 class Starting:
-    """What users wait for before a child's first work."""
+    """The progress message before a child's first work."""
 
     about: str
     until: str = "begun"

@@ -77,7 +77,7 @@ class Case:
 
     arguments: Mapping[str, Value]
     what: str = ""
-    """What is special about the case."""
+    """The special property of the case."""
     origin: Case | None = None
     """The call of another operator that gives these arguments, where this one computes its gradients."""
 

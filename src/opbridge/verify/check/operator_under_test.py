@@ -33,7 +33,7 @@ class OperatorUnderTest(OperatorWithInputs):
         self.dtypes_seen: dict[str, Status] = {}
         """The results of the row `dtypes` for each element type so far."""
         self.surroundings = Surroundings.now()
-        """As they were before the first call, and after everything was built."""
+        """The values before the first call, and after everything was built."""
 
     def require_kernel(self) -> None:
         """Raise Skip if the operator has no kernel for the device to check."""

@@ -1,4 +1,4 @@
-"""What a check ends with, where it does not pass, and words that all checks use."""
+"""The ends of checks that do not pass, and words that all checks use."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Unchecked(Exception):
 
 NOTHING_TO_COMPARE = "nothing to compare with; name a reference: --reference aten::NAME or module:function"
 REFUSALS = (OpbridgeError, TypeError, ValueError, IndexError, RuntimeError)
-"""What a call raises that an operator, or its framework, does not take; of PyTorch an axis that is not there."""
+"""The errors of calls that an operator or its framework does not accept; of PyTorch an axis that is not there."""
 
 
 def counted(count: int, what: str) -> str:

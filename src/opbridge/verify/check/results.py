@@ -127,7 +127,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Reference:
-    """What results are compared with."""
+    """The reference of a comparison."""
 
     kind: str
     """One of device, aten and python."""

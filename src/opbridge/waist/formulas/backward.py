@@ -83,7 +83,7 @@ class _Deriving:
         self.spelled: dict[str, Expr] = {}
         """The gradients and values of outputs by their names in the backward, as expressions of the forward."""
         self.reached: list[tuple[Node, set[Node]]] = []
-        """What each output, or part of one, is computed from."""
+        """The inputs of each output, or of a part of one."""
 
     def backward(self) -> Backward | None:
         seeds: dict[Node, Node] = {}

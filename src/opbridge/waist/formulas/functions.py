@@ -178,6 +178,6 @@ is taken away, so that these overflow nowhere; it has no gradient, since the res
 the same, but 0 in place of an infinity.
 """
 EXTREMES = ("max", "min", "argmax", "argmin")
-"""What there is none of where there are no elements."""
+"""Functions without a value for an empty axis."""
 REDUCING = ("sum", "mean", "max", "min", "logsumexp", "var", "std", "argmax", "argmin", "any", "all")
-"""What formulas call."""
+"""The functions that formulas can call."""

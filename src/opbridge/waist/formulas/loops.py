@@ -74,7 +74,7 @@ class Loops:
     spans: tuple[Span, ...] = ()
     """The requirements on the sizes of a call."""
     shapes: tuple[Tensor, ...] = ()
-    """What is not read, and shapes the grid."""
+    """Tensors that are not read but determine the shape of the grid."""
 
     @property
     def reductions(self) -> tuple[Reduce, ...]:

@@ -20,7 +20,7 @@ Axes = tuple[int, ...] | None
 
 
 class Extent(Enum):
-    """Which axes of the grid a node has."""
+    """The axes of the grid that a node has."""
 
     CALL = 0
     """One number for the whole call, independent of the tensors' shapes."""

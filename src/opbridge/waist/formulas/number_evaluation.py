@@ -23,7 +23,7 @@ from opbridge.waist.formulas.nodes import (
 from opbridge.waist.formulas.short_definitions import in_plain_functions
 
 Row = list[float]
-"""As many numbers as the other rows have, or one number that stands for all of them."""
+"""A row of numbers, or one number for a whole row."""
 
 
 class NoNumber(Exception):

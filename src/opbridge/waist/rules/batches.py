@@ -1,4 +1,4 @@
-"""What a `batch` rule says about one call for all samples of a batch."""
+"""The meaning of a `batch` rule for one call with all samples of a batch."""
 
 from __future__ import annotations
 

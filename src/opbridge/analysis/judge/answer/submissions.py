@@ -20,7 +20,7 @@ _TASK, _ANSWER = "reference.py", "answer"
 
 @dataclass(frozen=True)
 class Options:
-    """What a verdict depends on in addition to the task and the answer."""
+    """The settings on which a verdict depends, in addition to the task and the answer."""
 
     seed: int = 0
     timeout: float = 60.0

@@ -18,7 +18,7 @@ Given = Callable[[], tuple[tuple[Trial, ...], Trial | None]]
 
 
 class Conversation:
-    """What the judge and the process of an answer say to each other. Nothing that the process says is trusted."""
+    """The conversation of the judge with the process of an answer. Nothing that the process says is trusted."""
 
     def __init__(self, child: Child, given: Given) -> None:
         self.run = Run()

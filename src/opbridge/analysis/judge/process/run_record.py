@@ -30,7 +30,7 @@ class Run:
     done: bool = False
     end: str = ""
     nonsense: str = ""
-    """What the process said that no worker says."""
+    """A message of the process that no worker sends."""
     log: str = ""
     timed_out: bool = False
 

@@ -35,7 +35,7 @@ class Plan:
     """One set of sizes.
 
     Loosely shrunk sizes keep few numbers of the answer, and keep divisibility only up to 8. An answer that is right
-    there is right. One that is wrong may have relied on its task; a number in the answer can show that.
+    there is right. A wrong answer may have relied on its task; a number in the answer can show that.
     """
 
     kind: str
@@ -78,8 +78,8 @@ class Plan:
 def plans(published: dict[str, object], answer: str) -> list[Plan]:
     """Return the plans in the order to try them.
 
-    Small sizes come first, then the published ones, then odd, long and finally the other loosely shrunk ones. Those
-    that keep all divisors take long, and are for answers that fail at all others.
+    Small sizes come first, then the published ones, then odd, long and finally the other loosely shrunk ones.
+    Sizes that keep all divisors take long, and are for answers that fail at all others.
     """
     named = numbers_named(answer)
 

@@ -39,7 +39,7 @@ _BLOCKS = "ob_twin_check_blocks"
 _TWICE = ("-DOPBRIDGE_TWIN_TWICE=1",)
 """Tells the headers that the source is compiled twice, with checks and without."""
 _DIGITS = 4
-"""Of a number of threads that a machine may have."""
+"""The digits of a number of threads that a machine may have."""
 _TO_OBJECT = ("-c", "-dc", "-dw")
 _TO_TEXT = ("-E", "-M", "-MM")
 
