@@ -31,7 +31,7 @@ PAGES += [*sorted((ROOT / "docs").glob("*.md")), *sorted((ROOT / "docs" / "evide
 FENCE = re.compile(r"^```(?P<language>[\w+-]+)?(?P<info>[^\n]*)\n(?P<body>.*?)^```$", re.MULTILINE | re.DOTALL)
 SHOWING = {"README.md", "README.zh.md", "index.md", "start.md"}
 """Pages that show what their programs print, in the `text` fence after each of them."""
-PRINTED = re.compile(r"^ *print\(.*\)  # (.*?)(?: \.\.\.)?$", re.MULTILINE)
+PRINTED = re.compile(r"^ *print\(.*\)  # (?:\.\.\. )?(.*?)(?: \.\.\.)?$", re.MULTILINE)
 """What a comment after a `print` says that it prints."""
 SLOW = re.compile(
     r"README\.zh|aten|attribute-block|autograd|bench|check|compile|convert|cuda-device|cuda-programs|distributed|doctor|extension|judge"
