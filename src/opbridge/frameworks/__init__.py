@@ -36,6 +36,8 @@ class Framework:
     """The name of its tensors in messages."""
     view: str
     """A description of `op.NAME`."""
+    conversion: str = ""
+    """The expression that makes a tensor of its own from a tensor x of another framework."""
     package: str = ""
     """The package of its modules, which `opbridge.frameworks.interface` describes; empty for a folder here."""
     pip_name: str = ""
@@ -68,6 +70,7 @@ FRAMEWORKS = {
             packages=("torch",),
             tensor="a torch.Tensor",
             view="The operator in `torch.ops`.",
+            conversion="torch.as_tensor(numpy.asarray(x))",
             finds_by_name=True,
             runs_aten=True,
             on_devices=True,
@@ -77,6 +80,7 @@ FRAMEWORKS = {
             packages=("numpy",),
             tensor="a numpy.ndarray",
             view="A function of arrays that also takes `out=`.",
+            conversion="numpy.asarray(x)",
             runs_aten=True,
         ),
         Framework(
@@ -84,6 +88,7 @@ FRAMEWORKS = {
             packages=("mindspore",),
             tensor="a mindspore.Tensor",
             view="A Cell, for PyNative and Graph mode.",
+            conversion="mindspore.Tensor(numpy.asarray(x))",
             runs_aten=True,
         ),
         Framework(
@@ -91,6 +96,7 @@ FRAMEWORKS = {
             packages=("jax", "jaxlib"),
             tensor="a jax.Array",
             view="A function that `jax.jit`, `jax.grad`, `jax.vmap` and the others take like any other.",
+            conversion="jax.numpy.asarray(numpy.asarray(x))",
             finds_by_name=True,
             runs_aten=True,
         ),
@@ -99,6 +105,7 @@ FRAMEWORKS = {
             packages=("paddle",),
             tensor="a paddle.Tensor",
             view="A function of `paddle.Tensor`, on the CPU.",
+            conversion="paddle.to_tensor(numpy.asarray(x))",
             pip_name="paddlepaddle",
             beside_others=False,
         ),

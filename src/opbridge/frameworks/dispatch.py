@@ -8,8 +8,9 @@ from threading import RLock
 from typing import Any, Protocol
 
 from opbridge._core import Dispatcher, enable_vectorcall
-from opbridge.base.errors import CallError, UnsupportedError
+from opbridge.base.errors import CallError, OpbridgeError, UnsupportedError
 from opbridge.frameworks import FRAMEWORKS, Framework, brought_framework_of, framework_of
+from opbridge.frameworks.mixing import mixed_frameworks
 from opbridge.waist.op import Op, untraced
 
 
@@ -43,7 +44,11 @@ class NativeOp(Dispatcher, Op):
         self.forget()
         self._torch: object = None  # programs compiled with the earlier operator guard on this
         self.__doc__ = runtime.schema_text(index)
-        Dispatcher.__init__(self, lambda args, kwargs: runtime.callable_for(index, self, args, kwargs))
+        Dispatcher.__init__(
+            self,
+            lambda args, kwargs: runtime.callable_for(index, self, args, kwargs),
+            lambda args, kwargs, error: _explained(self.name, args, kwargs, error),
+        )
 
     def __call__(self, *args: object, **kwargs: object) -> Any:
         """Call the operator in `torch.ops`; only torch.compile reads this."""
@@ -101,6 +106,16 @@ class Operators(dict[str, NativeOp]):
 
 
 operators = Operators()
+
+
+def _explained(name: str, args: tuple[Any, ...], kwargs: Mapping[str, Any], error: Exception) -> BaseException | None:
+    """Return the error to raise instead of the one of a framework; None to keep that."""
+    if isinstance(error, OpbridgeError) and "one framework" in str(error):
+        return None
+    better = mixed_frameworks(name, args, kwargs)
+    if better is not None:
+        better.__cause__ = error
+    return better
 
 
 def framework_for(

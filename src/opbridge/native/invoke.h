@@ -4,11 +4,13 @@
 #define OPBRIDGE_NATIVE_INVOKE_H
 
 #include <opbridge/abi.h>
+#include <opbridge/unwritten.h>
 
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <exception>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -80,6 +82,8 @@ struct Binding {
   // One flag for each tensor argument in schema order: whether the kernel asked for strides.
   std::vector<char> strided;
   std::vector<const char*> arg_names;  // of the operator it was bound to
+  // Null for a kernel that describes itself and is called directly: its element types and ranks are checked.
+  std::shared_ptr<KnownKinds> kinds;
 };
 
 // What the host gives a kernel beyond its arguments.
@@ -167,6 +171,7 @@ class Invocation {
     ob_call call = block(kernel, op, host, error, sizeof error);
     if (pass_strides) call.strides = strides_.data();
     const int count = static_cast<int>(params_.size());
+    std::vector<WatchedOutput> outputs = watched(kernel, host, pass_strides);
     int status;
     try {
       const KeptFloatingPointMode kept;
@@ -179,7 +184,7 @@ class Invocation {
     } catch (...) {
       return std::string(op) + ": kernel " + kernel.symbol + " threw something that is not a std::exception";
     }
-    if (status == 0) return {};
+    if (status == 0) return outputs.empty() ? std::string() : unwritten(outputs, op, kernel.symbol);
     if (error[0]) return std::string(op) + ": " + without_prefix(error, kernel.symbol + ": ");
     return std::string(op) + ": kernel " + kernel.symbol + " returned " + std::to_string(status) +
            " (0 means success) and left no message";
@@ -206,6 +211,49 @@ class Invocation {
       for (int k = 0; k < ndims_.data()[i]; ++k)
         if (shapes_.data()[i][k] < 0) return false;
     return true;
+  }
+
+  int64_t elements(int64_t i) {
+    int64_t count = codes_.data()[i] < 0 ? 0 : 1;
+    for (int k = 0; k < ndims_.data()[i]; ++k) count *= shapes_.data()[i][k];
+    return count;
+  }
+
+  // Element types, ranks and orders of magnitude of all tensors, in a number that is not 0.
+  uint64_t kind() {
+    uint64_t found = 1;
+    for (int64_t i = 0; i < tensor_count(); ++i) {
+      const auto count = static_cast<uint64_t>(elements(i));
+      const int magnitude = count ? 64 - __builtin_clzll(count) : 0;
+      found = found * 0x9e3779b97f4a7c15ull + static_cast<uint64_t>(codes_.data()[i] + 2) * 4096 +
+              static_cast<uint64_t>(ndims_.data()[i]) * 64 + static_cast<uint64_t>(magnitude);
+    }
+    return found ? found : 1;
+  }
+
+  // The outputs of a call whose kind was not seen before, filled with a pattern.
+  std::vector<WatchedOutput> watched(const Binding& kernel, const HostServices& host, bool pass_strides) {
+    std::vector<WatchedOutput> found;
+    if (!kernel.kinds || host.device_type != OB_DEVICE_CPU || pass_strides || !kernel.kinds->is_new(kind()))
+      return found;
+    for (int64_t i = inputs_; i < tensor_count(); ++i)
+      found.emplace_back(params_.data()[i], elements(i), element_bytes(codes_.data()[i]));
+    return found;
+  }
+
+  std::string unwritten(const std::vector<WatchedOutput>& outputs, const char* op, const std::string& symbol) {
+    for (size_t i = 0; i < outputs.size(); ++i) {
+      int64_t first = 0;
+      const int64_t left = outputs[i].unwritten(first);
+      if (left == 0) continue;
+      const int64_t place = inputs_ + static_cast<int64_t>(i);
+      return std::string(op) + ": kernel " + symbol + " leaves " + std::to_string(left) + " of the " +
+             std::to_string(elements(place)) + " elements of output " + std::to_string(i) + " (" +
+             names_.data()[place] + " of shape " + shape_of(place) + ") unwritten, the first at place " +
+             std::to_string(first) +
+             "; pass the element types and ranks that it is written for, or correct the `out` rule";
+    }
+    return {};
   }
 
   ob_call block(const Binding& kernel, const char* op, const HostServices& host, char* error, size_t error_size) {

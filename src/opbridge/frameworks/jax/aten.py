@@ -15,6 +15,7 @@ import torch
 
 from opbridge._core import infer_target
 from opbridge.base.errors import CallError, UnsupportedError
+from opbridge.frameworks import FRAMEWORKS
 from opbridge.frameworks.aten.aten_operator import AtenOperator, needs_values, target_names, translated
 from opbridge.frameworks.jax.call import Array, Like
 from opbridge.frameworks.jax.formula_functions import CODES, DTYPES
@@ -23,6 +24,7 @@ from opbridge.frameworks.jax.mesh_types import described
 from opbridge.frameworks.jax.primitives import bind_call
 from opbridge.frameworks.jax.run import RUNTIME_ERRORS, compiled, is_traced, traced
 from opbridge.frameworks.jax.run import translated as translated_of_program
+from opbridge.frameworks.mixing import refuse_foreign
 from opbridge.frameworks.numpy.aten import view as numpy_view
 from opbridge.frameworks.torch.native import load_native
 from opbridge.waist.rules import DTYPES as NAMES
@@ -33,6 +35,10 @@ Said = tuple[str, Any]
 
 _NO_GRADIENT = CODES[DTYPES["bool"]]
 """The element type code for the gradient of an output that has none."""
+
+
+_NEEDS_VALUES = "meta"
+"""The word in PyTorch errors for a tensor without values, where the shape of the result depends on them."""
 
 
 class AtenFunction:
@@ -60,6 +66,10 @@ class AtenFunction:
             )
         try:
             return (traced if any(map(is_traced, tensors)) else compiled)(call)(*tensors)
+        except CallError as error:
+            if _NEEDS_VALUES not in str(error):
+                raise
+            return self._run_at_once(args, kwargs, tensors)
         except RUNTIME_ERRORS as error:
             raise translated_of_program(call.name, error) from None
 
@@ -106,13 +116,15 @@ class AtenFunction:
             return "float", value.hex()
         if isinstance(value, complex):
             return "complex", (value.real.hex(), value.imag.hex())
-        if isinstance(value, (torch.device, torch.layout, torch.memory_format)):
+        if isinstance(value, torch.device):
+            return "device", str(value)
+        if isinstance(value, (torch.layout, torch.memory_format)):
             return "torch", str(value).removeprefix("torch.")
         name = str(value).removeprefix("torch.") if isinstance(value, torch.dtype) else _dtype_name(value)
         if name is None:
             kind = f"{type(value).__module__}.{type(value).__qualname__}"
-            hint = "; the tensors of a call come from one framework" if isinstance(value, torch.Tensor) else ""
-            raise CallError(f"{self.operator.full_name}: expected arrays of JAX and plain values, got {kind}{hint}")
+            refuse_foreign(self.operator.full_name, FRAMEWORKS["jax"], value)
+            raise CallError(f"{self.operator.full_name}: expected arrays of JAX and plain values, got {kind}")
         return "dtype", name
 
 
@@ -290,10 +302,10 @@ def _read(said: Said) -> object:
             return [_read(item) for item in items]
         case ("tensor", name):
             return torch.empty((), dtype=getattr(torch, name), device="meta")
-        case ("dtype", name):
+        case ("dtype" | "torch", name):
             return getattr(torch, name)
-        case ("torch", name):
-            return getattr(torch, name, None) or torch.device(name)
+        case ("device", name):
+            return torch.device(name)
         case ("float", number):
             return float.fromhex(number)
         case ("complex", (real, imaginary)):

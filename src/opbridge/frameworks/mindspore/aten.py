@@ -21,11 +21,13 @@ from mindspore.ops import functional
 
 from opbridge import _core
 from opbridge.base.errors import CallError, OpbridgeError, UnsupportedError
+from opbridge.frameworks import FRAMEWORKS
 from opbridge.frameworks.aten.aten_operator import AtenOperator, needs_values, result_types, target_names, translated
 from opbridge.frameworks.mindspore.aten_eager import TorchFunction
 from opbridge.frameworks.mindspore.cell import CODES, DTYPE_NAMES, TYPES, Constant, OperatorPrimitive
 from opbridge.frameworks.mindspore.cell import translated as translated_of_graph
 from opbridge.frameworks.mindspore.generated_modules import module_of
+from opbridge.frameworks.mixing import refuse_foreign
 from opbridge.frameworks.torch.native import load_native
 
 _MOST_PRIMITIVES = 256
@@ -190,6 +192,7 @@ class AtenCell(nn.Cell):  # type: ignore[misc]
 
     def _resolve(self, args: tuple[object, ...], kwargs: Mapping[str, object], tensors: list[Tensor]) -> Resolved:
         """Resolve a call in PyNative mode."""
+        self._refuse_foreign((*args, *kwargs.values()))
         slots = [_slot(tensor.dtype, tensor.shape) for tensor in tensors]
         placed = iter(slots)
         described_args = [_placed(value, placed) for value in args]
@@ -204,6 +207,7 @@ class AtenCell(nn.Cell):  # type: ignore[misc]
         self, args: tuple[object, ...], names: tuple[str, ...], values: tuple[object, ...], static: bool
     ) -> Resolved:
         """Resolve a call from what a compiling graph knows about the arguments."""
+        self._refuse_foreign((*args, *values))
         slots: list[torch.Tensor] = []
         described_args = [_from_graph(value, slots) for value in args]
         described_kwargs = {name: _from_graph(value, slots) for name, value in zip(names, values, strict=True)}
@@ -226,6 +230,14 @@ class AtenCell(nn.Cell):  # type: ignore[misc]
         return self._remember(
             key, self._resolved(AtenPrimitive if static else DynamicPrimitive, overload, capsule, slots, draws)
         )
+
+    def _refuse_foreign(self, values: tuple[object, ...]) -> None:
+        """Raise CallError for a tensor of another framework: PyTorch would read its memory as that of a meta tensor."""
+        for value in values:
+            if isinstance(value, (list, tuple)):
+                self._refuse_foreign(tuple(value))
+            else:
+                refuse_foreign(self._operator.full_name, FRAMEWORKS["mindspore"], value)
 
     def _target(self, args: list[object], kwargs: Mapping[str, object]) -> tuple[object, int, bool]:
         if (device := ms.get_context("device_target")) != "CPU":

@@ -18,6 +18,7 @@ struct Route {
 struct Dispatcher {
   PyObject_HEAD vectorcallfunc vectorcall;
   PyObject* resolve;
+  PyObject* explain;
   std::vector<Route>* routes;
 };
 
@@ -49,15 +50,41 @@ bool begins_plainly(PyObject* value) {
   return is_plain(value);
 }
 
-// The slow way, for types seen the first time: Python code looks at the arguments.
-Ref resolve(PyObject* self, PyObject* const* args, Py_ssize_t count, PyObject* names) {
+Ref positional_of(PyObject* const* args, Py_ssize_t count) {
   Ref positional = Ref::checked(PyTuple_New(count));
   for (Py_ssize_t i = 0; i < count; ++i) PyTuple_SET_ITEM(positional.get(), i, Py_NewRef(args[i]));
+  return positional;
+}
+
+Ref keywords_of(PyObject* const* args, Py_ssize_t count, PyObject* names) {
   Ref keywords = Ref::checked(PyDict_New());
   for (Py_ssize_t i = 0; names && i < PyTuple_GET_SIZE(names); ++i)
     if (PyDict_SetItem(keywords.get(), PyTuple_GET_ITEM(names, i), args[count + i]) < 0) throw PythonError{};
+  return keywords;
+}
+
+// The slow way, for types seen the first time: Python code looks at the arguments.
+Ref resolve(PyObject* self, PyObject* const* args, Py_ssize_t count, PyObject* names) {
+  Ref positional = positional_of(args, count), keywords = keywords_of(args, count, names);
   return Ref::checked(
       PyObject_CallFunctionObjArgs(dispatcher_of(self).resolve, positional.get(), keywords.get(), nullptr));
+}
+
+// Replaces the error of a failed call by the one that `explain` returns for it, if any.
+void explain(PyObject* self, PyObject* const* args, Py_ssize_t count, PyObject* names) {
+  if (dispatcher_of(self).explain == Py_None || !PyErr_ExceptionMatches(PyExc_Exception)) return;
+  PyObject *type, *value, *trace;
+  PyErr_Fetch(&type, &value, &trace);
+  PyErr_NormalizeException(&type, &value, &trace);
+  if (trace) PyException_SetTraceback(value, trace);
+  Ref held_type = Ref::take(type), error = Ref::take(value), held_trace = Ref::take(trace);
+  Ref positional = positional_of(args, count), keywords = keywords_of(args, count, names);
+  Ref better = Ref::checked(PyObject_CallFunctionObjArgs(dispatcher_of(self).explain, positional.get(), keywords.get(),
+                                                         error.get(), nullptr));
+  if (better.get() == Py_None)
+    PyErr_Restore(held_type.release(), error.release(), held_trace.release());
+  else
+    PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(better.get())), better.get());
 }
 
 PyObject* dispatch(PyObject* self, PyObject* const* args, size_t nargsf, PyObject* names) {
@@ -73,7 +100,9 @@ PyObject* dispatch(PyObject* self, PyObject* const* args, size_t nargsf, PyObjec
     }
     // Held, since the call may make the dispatcher forget it.
     Ref held = target ? Ref::copy(target) : resolve(self, args, count, names);
-    return PyObject_Vectorcall(held.get(), args, nargsf, names);
+    PyObject* result = PyObject_Vectorcall(held.get(), args, nargsf, names);
+    if (!result) explain(self, args, count, names);
+    return result;
   });
 }
 
@@ -112,6 +141,7 @@ PyObject* new_dispatcher(PyTypeObject* type, PyObject*, PyObject*) {
     if (!self) throw PythonError{};
     dispatcher_of(self).vectorcall = dispatch;
     dispatcher_of(self).resolve = Py_NewRef(Py_None);
+    dispatcher_of(self).explain = Py_NewRef(Py_None);
     dispatcher_of(self).routes = new std::vector<Route>;
 #if PY_VERSION_HEX < 0x030C0000
     // Before 3.12 a Python subclass does not inherit vectorcall, and every call would build a tuple and a dict.
@@ -126,16 +156,19 @@ PyObject* new_dispatcher(PyTypeObject* type, PyObject*, PyObject*) {
 
 // In __init__ and not in __new__, so that a subclass may have a constructor of its own.
 int init(PyObject* self, PyObject* args, PyObject* keywords) {
-  static const char* const names[] = {"resolve", nullptr};
-  PyObject* function;
-  if (!PyArg_ParseTupleAndKeywords(args, keywords, "O:Dispatcher", const_cast<char**>(names), &function)) return -1;
+  static const char* const names[] = {"resolve", "explain", nullptr};
+  PyObject *function, *explaining = Py_None;
+  if (!PyArg_ParseTupleAndKeywords(args, keywords, "O|O:Dispatcher", const_cast<char**>(names), &function, &explaining))
+    return -1;
   Py_XSETREF(dispatcher_of(self).resolve, Py_NewRef(function));
+  Py_XSETREF(dispatcher_of(self).explain, Py_NewRef(explaining));
   return 0;
 }
 
 int traverse(PyObject* self, visitproc visit, void* arg) {
   Py_VISIT(Py_TYPE(self));
   Py_VISIT(dispatcher_of(self).resolve);
+  Py_VISIT(dispatcher_of(self).explain);
   if (!dispatcher_of(self).routes) return 0;
   for (const Route& known : *dispatcher_of(self).routes) {
     Py_VISIT(known.type.get());
@@ -146,6 +179,7 @@ int traverse(PyObject* self, visitproc visit, void* arg) {
 
 int clear(PyObject* self) {
   Py_CLEAR(dispatcher_of(self).resolve);
+  Py_CLEAR(dispatcher_of(self).explain);
   std::vector<Route> old;
   old.swap(*dispatcher_of(self).routes);
   return 0;
@@ -154,6 +188,7 @@ int clear(PyObject* self) {
 void dealloc(PyObject* self) {
   PyObject_GC_UnTrack(self);
   Py_CLEAR(dispatcher_of(self).resolve);
+  Py_CLEAR(dispatcher_of(self).explain);
   delete dispatcher_of(self).routes;
   PyTypeObject* type = Py_TYPE(self);
   type->tp_free(self);
@@ -176,8 +211,9 @@ PyType_Slot slots[] = {
     {Py_tp_dealloc, reinterpret_cast<void*>(dealloc)},
     {Py_tp_methods, methods},
     {Py_tp_members, members},
-    {Py_tp_doc, const_cast<char*>("Dispatcher(resolve): forwards a call by the type of its first tensor; "
-                                  "resolve(args, kwargs) returns the callable for a new type.")},
+    {Py_tp_doc, const_cast<char*>("Dispatcher(resolve, explain=None): forwards a call by the type of its first tensor; "
+                                  "resolve(args, kwargs) returns the callable for a new type, explain(args, kwargs, "
+                                  "error) the error to raise instead, or None.")},
     {}};
 
 PyType_Spec spec = {"opbridge._core.Dispatcher", sizeof(Dispatcher), 0,

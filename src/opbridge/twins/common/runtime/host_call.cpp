@@ -1,6 +1,7 @@
 #include "host_call.h"
 
 #include <opbridge/abi.h>
+#include <opbridge/unwritten.h>
 
 #include <algorithm>
 #include <cstdio>
@@ -107,6 +108,30 @@ class Announcement {
   bool& state_;
 };
 
+// The last tensor of a call by MindSpore, which is an output: its own call cannot tell that a kernel takes other
+// element types or ranks.  Calls by opbridge are watched by opbridge.
+std::vector<opbridge::WatchedOutput> watched_output(const HostCall& of_host, const void* adopted_by_opbridge) {
+  std::vector<opbridge::WatchedOutput> found;
+  const int last = of_host.nparam - 1;
+  if (adopted_by_opbridge != nullptr || of_host.extra == nullptr || last < 1 || of_host.dtypes == nullptr) return found;
+  int64_t count = of_host.params[last] == nullptr ? 0 : 1;
+  for (int i = 0; i < of_host.ndims[last]; ++i) count *= of_host.shapes[last][i];
+  const size_t bytes = bytes_of(of_host.dtypes[last]);
+  if (bytes < kLargestElement && count > 0) found.emplace_back(of_host.params[last], count, bytes);
+  return found;
+}
+
+std::string what_is_unwritten(const std::vector<opbridge::WatchedOutput>& outputs, const HostCall& of_host) {
+  int64_t first = 0;
+  const int64_t left = outputs.empty() ? 0 : outputs[0].unwritten(first);
+  if (left == 0) return {};
+  const int last = of_host.nparam - 1;
+  return "the kernel leaves " + std::to_string(left) + " elements of params[" + std::to_string(last) + "] (" +
+         of_host.dtypes[last] + ", " + std::to_string(of_host.ndims[last]) +
+         " dimensions) unwritten, the first at place " + std::to_string(first) +
+         "; pass the element types and ranks that it is written for, or correct out_shape";
+}
+
 int tell(const std::string& text, const char* name, void* extra) {
   const ob_call* const host = opbridge_host(extra);
   if (host != nullptr && host->error != nullptr) {
@@ -143,8 +168,10 @@ int run_for_host(const Lender& lender, HostFunction function, const char* name, 
     device.adopt(static_cast<char*>(params[i]) + reach.begin * size,
                  static_cast<size_t>((reach.end - reach.begin) * size), device.name_of(i));
   }
+  const std::vector<opbridge::WatchedOutput> outputs = watched_output(of_host, host);
   const int status = function(nparam, params, ndims, shapes, dtypes, stream, host != nullptr ? &device.call : extra);
-  const std::string failure = lender.what_failed();
+  std::string failure = lender.what_failed();
+  if (failure.empty() && status == 0) failure = what_is_unwritten(outputs, of_host);
   return failure.empty() ? status : tell(failure, name, extra);
 }
 
