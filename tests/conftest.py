@@ -150,7 +150,7 @@ def lib() -> OpLibrary:
 @pytest.fixture(scope="session")
 def distributions() -> Path:
     """A folder with opbridge's source distribution and the wheel that pip makes of it, built once for its sources."""
-    parts = ("src", "pyproject.toml", "CMakeLists.txt", "README.md", "tools/ship_twins.py")
+    parts = ("src", "pyproject.toml", "CMakeLists.txt", "README.md", "tools/ship.py")
     files = [file for part in parts for file in ((ROOT / part).rglob("*") if part == "src" else [ROOT / part])]
     key = KeyBuilder("opbridge's distributions").add("python", sys.version).add("compiler", os.environ.get("CXX", ""))
     for file in sorted(files):

@@ -103,7 +103,7 @@ for library in (cuda_twin.runtime(), cuda_twin.profile_runtime(), cuda_twin.libr
 print(os.listdir(cache))
 """
     ran = stranger("python", "-W", "error", "-c", program)
-    assert ran.stdout == "built True\n" * 4 + "[]\n", ran.stderr
+    assert ran.stdout == "prebuilt True\n" * 4 + "[]\n", ran.stderr
 
 
 @pytest.mark.matrix("builds a whole wheel; the suite covers what it holds from an editable install")

@@ -45,6 +45,7 @@ def test_what_is_wrong_comes_first_with_its_cure(opbridge: Opbridge, broken_nump
         "import numpy fails: ImportError: libgone.so is not here\n         pip install numpy --force-reinstall" in text
     )
     assert text.index("missing  numpy") < text.index("ok       opbridge: ")
+    assert lines[-1].startswith("not ready: C++ compiler: CXX names the compiler 'no-such-compiler'")
     assert result.stderr.startswith("error: missing or broken here: C++ compiler, ")
     assert "numpy" in result.stderr
 

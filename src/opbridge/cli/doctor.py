@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from opbridge.base.errors import ToolchainError
 from opbridge.cli.json_output import add_json, print_json
 from opbridge.cli.terminal import bold, green, red
+
+if TYPE_CHECKING:
+    from opbridge.authoring.doctor.finding import Finding
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -56,19 +61,27 @@ def _library(path: Path, as_json: bool) -> int:
 
 def _environment(as_json: bool) -> int:
     from opbridge.authoring.doctor.environment import examine_environment
+    from opbridge.authoring.doctor.readiness import readiness
 
     findings = examine_environment()
     if as_json:
         print_json([asdict(finding) for finding in findings])
-    for finding in [] if as_json else findings:
+        _expect_all(findings)
+        return 0
+    for finding in findings:
         if finding.found is not None:
             print(f"{green('ok')}       {finding.what}: {finding.found}")
         else:
             state = red("missing") if finding.required else "absent "
             print("\n         ".join((f"{state}  {finding.what}", *map(str.strip, finding.cure.splitlines()))))
+    print(f"\n{bold(readiness(findings))}")
+    _expect_all(findings)
+    return 0
+
+
+def _expect_all(findings: Sequence[Finding]) -> None:
     if wrong := [finding.what for finding in findings if finding.is_wrong]:
         raise ToolchainError(f"missing or broken here: {', '.join(wrong)}")
-    return 0
 
 
 def _print(state: str, *lines: str) -> None:

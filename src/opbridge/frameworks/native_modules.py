@@ -1,7 +1,6 @@
 """Load extension modules that are compiled against the headers of a framework, here or in advance.
 
-The opbridge wheel includes modules for the frameworks that its build knew; tools/ship_modules.py compiles them from
-the same sources. A clone has none, because its sources change.
+`build.toolchains.prebuilt` finds those that the opbridge wheel includes for the frameworks that its build knew.
 """
 
 from __future__ import annotations
@@ -17,22 +16,8 @@ from opbridge.base.errors import ToolchainError
 NATIVE = Path(__file__).parents[1] / "native"
 """The folder of the opbridge C++ sources."""
 
-BROUGHT = Path(__file__).parent / "brought"
-"""The folder of the modules that the opbridge wheel includes."""
-
 LINK_FLAGS = ("-Wl,-z,undefs",)
 """Symbols of Python and of framework libraries come from the process that imports the module."""
-
-
-def name_of_brought(module: str, framework: str, version: str) -> str:
-    """Return the file name of an included module for this Python."""
-    return f"{module}-for-{framework}-{version}{sysconfig.get_config_var('EXT_SUFFIX')}"
-
-
-def brought(module: str, framework: str, version: str) -> Path | None:
-    """Return the included module for a version of a framework and this Python; None if there is none."""
-    library = BROUGHT / name_of_brought(module, framework, version)
-    return library if library.is_file() else None
 
 
 def python_headers(purpose: str) -> Path:

@@ -12,11 +12,12 @@ import sysconfig
 import tempfile
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from opbridge._version import __version__
+from opbridge.authoring.doctor.finding import Finding
+from opbridge.authoring.doctor.parts import parts
 from opbridge.authoring.doctor.processor import level_here, level_name, model_name
 from opbridge.base.errors import OpbridgeError
 from opbridge.build.toolchains import toolchain_for
@@ -46,27 +47,11 @@ _PROBES = {
 """Further facts about an imported framework, as an expression over its module `m`."""
 
 
-@dataclass(frozen=True)
-class Finding:
-    """One fact about the machine."""
-
-    what: str
-    found: str | None
-    """The version or place that was found, or None if it is missing."""
-    cure: str = ""
-    required: bool = True
-
-    @property
-    def is_wrong(self) -> bool:
-        """Whether a required part is missing."""
-        return self.found is None and self.required
-
-
 def examine_environment() -> list[Finding]:
     """Return all findings, with the problems first."""
     with ThreadPoolExecutor(os.cpu_count()) as threads:
         frameworks = threads.map(_framework, FRAMEWORKS.values())
-        findings = [*_machine(), *_tools(), *_opbridge(), *frameworks, *_settings()]
+        findings = [*_machine(), *_tools(), *_opbridge(), *parts(), *frameworks, *_settings()]
     return sorted(findings, key=lambda finding: not finding.is_wrong)
 
 
@@ -135,15 +120,13 @@ def _opbridge() -> Iterator[Finding]:
         "install opbridge again, as it was installed: pip install --force-reinstall and a wheel of it, or . in a clone",
     )
     yield _found("cache", _cache)
-    if _version("torch") is not None:
-        yield _found("PyTorch adapter", _torch_adapter, required=False)
 
 
-def _found(what: str, find: Callable[[], str], cure: str = "", required: bool = True) -> Finding:
+def _found(what: str, find: Callable[[], str], cure: str = "") -> Finding:
     try:
         return Finding(what, find())
     except (OpbridgeError, ImportError) as error:
-        return Finding(what, None, "\n".join(filter(None, (str(error), cure))), required)
+        return Finding(what, None, "\n".join(filter(None, (str(error), cure))))
 
 
 def _cache() -> str:
@@ -157,16 +140,6 @@ def _cache() -> str:
 
 def _megabytes(count: float) -> str:
     return f"{count / 1e6:.0f} MB"
-
-
-def _torch_adapter() -> str:
-    from opbridge.build.cache import Cache
-    from opbridge.build.toolchains.torch_install import TorchInstall
-    from opbridge.frameworks.torch.native import is_built
-
-    return (
-        "in the cache" if is_built(TorchInstall.found(), Cache()) else "will be compiled at the first need, about 15 s"
-    )
 
 
 def _framework(framework: Framework) -> Finding:

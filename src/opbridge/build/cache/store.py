@@ -39,6 +39,7 @@ from opbridge.build.cache.dependencies import (
     as_on_disk,
     dependency_set,
     digest_of,
+    expanded,
     sealed,
     shortened,
     stamp,
@@ -285,6 +286,12 @@ class Cache:
         if record is None or not _intact(entry):
             raise CacheError(f"{entry} cannot be published: it was removed, or its sources change as they are compiled")
         return shared.publish(first, record, entry, _hashes(entry), key)
+
+    def inputs(self, entry: CacheEntry, places: Places) -> list[Path]:
+        """Return the files that an entry was made from."""
+        roots = {name: str(folder) for name, folder in places.items()}
+        records = [record for record in _read_index(entry.path.parent) if record["entry"] == entry.path.name]
+        return [Path(expanded(file[0], roots)) for record in records for file in record["files"]]
 
     def entries(self) -> list[StoredEntry]:
         """Return the stored entries, the longest unused first."""

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from opbridge.base.errors import BuildError, InputError, OpbridgeError
 from opbridge.base.progress import carried
 from opbridge.build.cache import Cache, CacheEntry, Dependencies, Key, KeyBuilder
+from opbridge.build.toolchains import prebuilt
 from opbridge.build.toolchains.interface import COMPATIBLE, INCLUDE, LOG, VECTOR, BuildRequest, BuiltLibrary, Toolchain
 from opbridge.build.toolchains.table import toolchain_for
 
@@ -26,6 +27,8 @@ def build(request: BuildRequest, cache: Cache | None = None, on_progress: Progre
     Raises:
         OpbridgeError: The sources do not exist or do not compile, or no compiler was found.
     """
+    if library := prebuilt.find(request):
+        return _as_included(library)
     cache = cache or Cache()
     return _built(_job(request, cache), cache, on_progress or _log_progress, None)
 
@@ -38,6 +41,8 @@ def begin(
     Python does not exit before the build ends. The exception is a build whose `compilers` are stopped, for example
     because the wait was interrupted.
     """
+    if included := prebuilt.find(request):
+        return lambda: _as_included(included)
     job = _job(request, cache)
     entry = cache.find(job.key, job.places)
     if entry is not None:
@@ -129,6 +134,25 @@ class _PreparedBuild:
     @property
     def places(self) -> dict[str, Path]:
         return {"project": self.request.project, "opbridge": INCLUDE}
+
+
+def is_built(request: BuildRequest, cache: Cache) -> bool:
+    """Return whether `build` would return a library without compiling it."""
+    if prebuilt.find(request):
+        return True
+    job = _job(request, cache)
+    return cache.find(job.key, job.places) is not None
+
+
+def inputs(request: BuildRequest, cache: Cache) -> list[Path]:
+    """Return the files that the compilation of a built request read."""
+    job = _job(request, cache)
+    entry = cache.find(job.key, job.places)
+    return cache.inputs(entry, job.places) if entry else []
+
+
+def _as_included(library: Path) -> BuiltLibrary:
+    return BuiltLibrary(library, 0.0, cached=True, log="")
 
 
 def _job(request: BuildRequest, cache: Cache) -> _PreparedBuild:

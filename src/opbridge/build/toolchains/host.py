@@ -36,6 +36,12 @@ PROCESSOR = "OPBRIDGE_MARCH"
 OPTIMIZATION = "OPBRIDGE_OPTIMIZE"
 """The variable that lowers the optimization level of kernels, for tests and edits that wait for the compiler."""
 
+_OWN_LEVEL = "-O2"
+"""The optimization level of opbridge's own libraries, whose loops call functions of their users."""
+
+_BASELINE = {"x86_64": ("-march=x86-64",), "aarch64": ("-march=armv8-a",)}
+"""What every processor of an architecture runs, also where a distribution's compiler assumes more."""
+
 _CANDIDATES = ("g++", "clang++")
 _SCRIPT, _LIST = "exports.map", "preemptible.list"
 _POOL = "_ZN2ob*4poolE; _ZGVN2ob*4poolE;"
@@ -89,7 +95,7 @@ def identity(request: BuildRequest, cache: Cache) -> tuple[str, ...]:
         compiler(find(), cache),
         processor() if native else "",
         # Debug information contains the project's folder, so copies of the project cannot share the build.
-        str(request.project) if _has_debug_information(request) else "",
+        str(request.project) if _has_debug_information(request) and request.built_for is None else "",
         *files_of_flags(request, *environment_words("CXXFLAGS"), *environment_words("LDFLAGS")),
         *environment(),
     )
@@ -203,15 +209,20 @@ def compile_header(request: BuildRequest, header: Path, target: Path, macro: str
 
 def _code_generation(request: BuildRequest) -> tuple[str, ...]:
     return (
-        *(optimization(), f"-std={request.standard}", "-fPIC", "-fvisibility-inlines-hidden"),
+        *(_level(request), f"-std={request.standard}", "-fPIC", "-fvisibility-inlines-hidden"),
         # Nothing replaces these functions from outside, so they may be inlined and called directly.
         "-fno-semantic-interposition",
         *floating_point.FLAGS,
         *vector_width(),
         *_selections(),
         *("-Wall", "-pipe", "-fdiagnostics-color=never"),
-        *processor_flag(request.portable),
+        *(_BASELINE.get(os.uname().machine, ()) if request.built_for is not None else processor_flag(request.portable)),
     )
+
+
+def _level(request: BuildRequest) -> str:
+    """Return the option for the optimization level of a request."""
+    return _OWN_LEVEL if request.built_for is not None else optimization()
 
 
 def optimization() -> str:
@@ -228,6 +239,8 @@ def optimization() -> str:
 
 def _line_tables(request: BuildRequest) -> tuple[str, ...]:
     """Return flags that let a crash report name its source line, with file names relative to the user's project."""
+    if request.built_for is not None:
+        return (f"-fdebug-prefix-map={request.project}=opbridge",)
     # Keep portable libraries small. A precompiled header fits only one kind of debug information.
     if request.portable or request.library or _has_debug_information(request):
         return ()

@@ -11,7 +11,10 @@ from typing import Protocol
 from opbridge.base.errors import BuildError
 from opbridge.build.cache import Cache
 
-INCLUDE = Path(__file__).parents[2] / "include"
+PACKAGE = Path(__file__).parents[2]
+"""The folder of opbridge itself."""
+
+INCLUDE = PACKAGE / "include"
 """The folder of opbridge's own headers."""
 
 COMPATIBLE = INCLUDE / "compat"
@@ -102,6 +105,10 @@ class BuildRequest:
     """The name of the result for users, if it is not the file's name."""
     one_of_several: bool = False
     """Whether the source is compiled separately and linked with others later."""
+    built_for: tuple[str, ...] | None = None
+    """For a library of opbridge itself, the other software that it fits, with versions; it may be none.
+
+    Such a library is compiled the same way on every machine: at one level, for all processors of the architecture."""
 
     def __post_init__(self) -> None:
         if not self.sources:
@@ -124,7 +131,9 @@ class BuildRequest:
 
     @property
     def project(self) -> Path:
-        """The user's project folder: `root`, else the common folder of the sources."""
+        """The user's project folder: `root`, else the common folder of the sources; for opbridge's own, opbridge."""
+        if self.built_for is not None:
+            return PACKAGE
         return self.root or Path(os.path.commonpath([source.parent for source in self.sources]))
 
 

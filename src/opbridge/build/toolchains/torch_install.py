@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import re
+import sysconfig
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -50,6 +51,12 @@ class TorchInstall:
     def public_version(self) -> str:
         """The version without the build variant: 2.13.0+cpu and 2.13.0+cu130 have the same C++ interface."""
         return self.version.partition("+")[0]
+
+    @property
+    def built_for(self) -> tuple[str, ...]:
+        """Identify what a module must be compiled for to work with this PyTorch and Python."""
+        python = str(sysconfig.get_config_var("EXT_SUFFIX"))
+        return ("torch", self.public_version, self.revision, "python", python)
 
     @property
     def include_dirs(self) -> tuple[Path, ...]:

@@ -6,6 +6,8 @@ and a handler only works with the version that it was compiled for.
 
 from __future__ import annotations
 
+import sysconfig
+from pathlib import Path
 from threading import Lock
 from types import ModuleType
 
@@ -13,8 +15,8 @@ import jax
 import jaxlib
 
 from opbridge.base.errors import BuildError, OpbridgeError, ToolchainError
-from opbridge.build.toolchains import BuildRequest, build
-from opbridge.frameworks.native_modules import LINK_FLAGS, NATIVE, brought, import_extension, python_headers
+from opbridge.build.toolchains import BuildRequest, build, prebuilt
+from opbridge.frameworks.native_modules import LINK_FLAGS, NATIVE, import_extension, python_headers
 
 TARGET = "opbridge"
 """The name of the handler in programs."""
@@ -33,8 +35,7 @@ def register_handler() -> None:
         # Import this late: the build of opbridge makes the library before the core exists.
         from opbridge.frameworks.jax.lookup import resolve
 
-        library = brought(NAME, "jaxlib", jaxlib.__version__) or build(request()).path
-        native = import_extension(NAME, library, "the handler for JAX")
+        native = import_extension(NAME, _library(), "the handler for JAX")
         for platform, handler in native.connect(resolve).items():
             jax.ffi.register_ffi_target(TARGET, handler, platform=platform)
         _loaded.append(native)
@@ -58,15 +59,23 @@ def forget_operators() -> None:
         native.forget()
 
 
+def _library() -> Path:
+    if library := prebuilt.find(request()):
+        return library
+    python_headers("the handler for JAX")  # Raise a clear error before the compiler misses them.
+    return build(request()).path
+
+
 def request() -> BuildRequest:
     """Return the build of the handler."""
-    headers = jax.ffi.include_dir()
+    headers, python = jax.ffi.include_dir(), sysconfig.get_path("include")
     return BuildRequest(
         sources=(NATIVE / "jax" / "handler.cpp",),
         output=f"{NAME}.so",
         title=f"the handler for jaxlib {jaxlib.__version__}",
-        flags=("-O2", f"-isystem{headers}", f"-isystem{python_headers('the handler for JAX')}"),
+        flags=(f"-isystem{headers}", f"-isystem{python}"),
         link_flags=LINK_FLAGS,
         portable=True,
         standard="c++20",
+        built_for=("jaxlib", jaxlib.__version__, "python", str(sysconfig.get_config_var("EXT_SUFFIX"))),
     )

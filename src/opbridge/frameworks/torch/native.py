@@ -14,14 +14,14 @@ from types import ModuleType
 from opbridge._version import __version__
 from opbridge.base.errors import BuildError, OpbridgeError, ToolchainError
 from opbridge.build.cache import Cache, Dependencies, Key, KeyBuilder
-from opbridge.build.toolchains import INCLUDE, BuildRequest
+from opbridge.build.toolchains import INCLUDE, BuildRequest, prebuilt
 from opbridge.build.toolchains.table import toolchain_for
 from opbridge.build.toolchains.torch_install import TorchInstall
-from opbridge.frameworks.native_modules import BROUGHT, LINK_FLAGS, NATIVE, import_extension, python_headers
+from opbridge.frameworks.native_modules import LINK_FLAGS, NATIVE, import_extension, python_headers
 
 NAME = "opbridge_torch_adapter"
 
-_prebuilt: dict[Path, None] = {BROUGHT: None}
+_prebuilt: dict[Path, None] = {prebuilt.FOLDER: None}
 """The folders of prebuilt adapters: that of opbridge and those of packages."""
 
 
@@ -51,9 +51,12 @@ def load_native() -> ModuleType:
     PyTorch must be imported already. Raise ToolchainError or BuildError if the adapter cannot be built.
     """
     install = TorchInstall.found()
+    return import_extension(NAME, _included(install) or _built(install), "the PyTorch adapter")
+
+
+def _included(install: TorchInstall) -> Path | None:
     name = prebuilt_name(install, current_suffix())
-    library = next((folder / name for folder in _prebuilt if (folder / name).is_file()), None)
-    return import_extension(NAME, library or _built(install), "the PyTorch adapter")
+    return next((folder / name for folder in _prebuilt if (folder / name).is_file()), None)
 
 
 @cache
@@ -78,8 +81,10 @@ def prebuilt_name(install: TorchInstall, suffix: str) -> str:
     return f"torch-{version}-opbridge-{__version__}-{_with_sources(key).key()[:12]}{suffix}"
 
 
-def is_built(install: TorchInstall, cache: Cache) -> bool:
-    """Return whether the cache has the adapter."""
+def is_ready(install: TorchInstall, cache: Cache) -> bool:
+    """Return whether a package or the cache has the adapter."""
+    if _included(install):
+        return True
     return cache.find(_key(install, request(install, Interpreter.current()), current_suffix(), cache)) is not None
 
 
@@ -120,7 +125,6 @@ def request(install: TorchInstall, python: Interpreter, libraries: bool = True) 
         output=f"{NAME}.so",
         title=f"the adapter for PyTorch {install.version}",
         flags=(
-            "-O2",
             *(f"-isystem{folder}" for folder in folders),
             # Messages of PyTorch headers contain their paths, which mean nothing on another machine.
             *(f"-fmacro-prefix-map={folder}={name}" for folder, name in folders.items()),
@@ -128,6 +132,7 @@ def request(install: TorchInstall, python: Interpreter, libraries: bool = True) 
         link_flags=tuple(link),
         portable=True,
         standard="c++20",
+        built_for=install.built_for,
     )
 
 
@@ -150,7 +155,8 @@ def _key(install: TorchInstall, request: BuildRequest, suffix: str, cache: Cache
     key = KeyBuilder("torch adapter").add("torch", install.version, install.revision)
     key.add("python", suffix)
     key.add("toolchain", *toolchain_for(request.language).identity(request, cache))
-    key.add("flags", *request.flags, *request.link_flags, request.standard)
+    flags, link_flags = prebuilt.placeless(request.flags), prebuilt.placeless(request.link_flags)
+    key.add("flags", *flags, *link_flags, request.standard)
     return _with_sources(key).key()
 
 

@@ -12,10 +12,10 @@ from pathlib import Path
 
 from opbridge.build.cache import Cache
 from opbridge.build.toolchains import host
+from opbridge.build.toolchains.builder import build
 from opbridge.build.toolchains.interface import INCLUDE, BuildRequest, Command, Commands
 from opbridge.twins import ascend
 from opbridge.twins.ascend.compiler_command import PRELUDE
-from opbridge.twins.common import shipped_libraries
 from opbridge.twins.common import toolchain as rewriting
 
 name = "Ascend C twin"
@@ -67,7 +67,7 @@ def _flags() -> tuple[str, ...]:
 
 def runtime() -> Path:
     """Return the path of the library that every kernel is linked with, building it if necessary."""
-    return shipped_libraries.library(runtime_request())
+    return build(runtime_request()).path
 
 
 def runtime_request() -> BuildRequest:

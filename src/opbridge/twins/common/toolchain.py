@@ -97,4 +97,5 @@ def runtime_request(
         link_flags=("-pthread", "-ldl", *named(library)),
         portable=True,
         title=title,
+        built_for=(),
     )

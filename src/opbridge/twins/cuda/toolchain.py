@@ -16,8 +16,8 @@ from opbridge.build.cache import Cache
 from opbridge.build.toolchains import host
 from opbridge.build.toolchains.builder import build
 from opbridge.build.toolchains.interface import INCLUDE, PROFILE, BuildRequest, Command, Commands
+from opbridge.build.toolchains.torch_install import TorchInstall
 from opbridge.twins import cuda
-from opbridge.twins.common import shipped_libraries
 from opbridge.twins.common import toolchain as rewriting
 from opbridge.twins.cuda import rewritten_headers, torch_extension_sources
 from opbridge.twins.cuda.compiler_command import AS_NVCC_READS, PRELUDE
@@ -165,6 +165,7 @@ def bindings_request() -> BuildRequest:
         title="the library of Python bindings",
         link_flags=(f"-Wl,-soname,{_BINDINGS_FILE}",),
         portable=True,
+        built_for=TorchInstall.found().built_for,
     )
 
 
@@ -181,12 +182,12 @@ def runtime() -> Path:
 
     In a profiled process it is the counting library, so that the process has one simulated device and not two.
     """
-    return profile_runtime() if os.environ.get(PROFILE) else shipped_libraries.library(runtime_request())
+    return profile_runtime() if os.environ.get(PROFILE) else build(runtime_request()).path
 
 
 def profile_runtime() -> Path:
     """Return the library that profiled kernels are linked with."""
-    return shipped_libraries.library(profile_runtime_request())
+    return build(profile_runtime_request()).path
 
 
 def library(name: str, twin: Path | None = None) -> Path:
@@ -194,7 +195,7 @@ def library(name: str, twin: Path | None = None) -> Path:
 
     It is already linked with the twin's own library, so its users need not find that one.
     """
-    return shipped_libraries.library(library_request(name, twin))
+    return build(library_request(name, twin)).path
 
 
 def runtime_request() -> BuildRequest:
@@ -226,4 +227,5 @@ def library_request(name: str, twin: Path | None = None) -> BuildRequest:
         include_dirs=(cuda.LIBRARIES, cuda.INCLUDE),
         link_flags=(*cuda.link_flags(False, twin or runtime()), *rewriting.named(file)),
         portable=True,
+        built_for=(),
     )

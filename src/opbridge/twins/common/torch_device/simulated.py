@@ -16,7 +16,7 @@ from opbridge.build.cache import Cache
 from opbridge.build.toolchains import BuildRequest, begin
 from opbridge.build.toolchains.compiler_processes import Compilers
 from opbridge.build.toolchains.torch_install import TorchInstall
-from opbridge.frameworks.native_modules import LINK_FLAGS, brought, import_extension
+from opbridge.frameworks.native_modules import LINK_FLAGS, import_extension
 
 _FOLDER = Path(__file__).parent
 
@@ -51,6 +51,7 @@ class SimulatedDevice:
             # Several modules with the same functions may be in one process.
             flags=("-fvisibility=hidden",),
             link_flags=LINK_FLAGS,
+            built_for=TorchInstall.found().built_for,
         )
 
     def load(self, runtime: Callable[[], Path]) -> ModuleType:
@@ -61,19 +62,13 @@ class SimulatedDevice:
         """
         compilers = Compilers()
         try:
-            wait = self._find_or_begin(compilers)
+            # Compile it, if needed, in parallel with the library of the twin.
+            wait = begin(self.request(), Cache(), compilers=compilers)
             ctypes.CDLL(str(runtime()), ctypes.RTLD_GLOBAL)
-            return import_extension(self.module, wait(), f"the simulated {self.name}")
+            return import_extension(self.module, wait().path, f"the simulated {self.name}")
         except BaseException:
             compilers.stop()
             raise
-
-    def _find_or_begin(self, compilers: Compilers) -> Callable[[], Path]:
-        """Return a function that waits for the module; compile it, if needed, in parallel with the twin library."""
-        if library := brought(self.module, "torch", TorchInstall.found().public_version):
-            return lambda: library
-        wait = begin(self.request(), Cache(), compilers=compilers)
-        return lambda: wait().path
 
     def start(self, library: ModuleType, count: int) -> None:
         """Start a number of simulated devices, and wait for their gradients when the process exits."""

@@ -1,0 +1,83 @@
+"""Compile what a wheel of opbridge includes for the Python that runs this, and write it into a folder.
+
+python tools/ship.py FOLDER
+
+These are the libraries of the twins and, where this Python has PyTorch or JAX, the modules that connect them.  What the
+cache has is not compiled again.
+"""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from importlib.util import find_spec
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "src"))
+
+from opbridge.base.errors import OpbridgeError
+from opbridge.build.cache import Cache
+from opbridge.build.toolchains import BuildRequest, build_many, prebuilt
+from opbridge.build.toolchains.builder import inputs
+from opbridge.build.toolchains.torch_install import TorchInstall
+from opbridge.twins.ascend import toolchain as ascend_twin
+from opbridge.twins.cuda import toolchain as cuda_twin
+from opbridge.twins.cuda.nvcc.toolkit import NAMES_OF_LIBRARIES
+
+
+def ship(folder: Path) -> None:
+    """Write all libraries into the folder, and report those that this Python cannot have."""
+    _add(_twins(), folder)
+    if install := TorchInstall.at_hand():
+        _try(lambda: _ship_for_torch(install, folder))
+    if find_spec("jax"):
+        _try(lambda: _ship_for_jax(folder))
+
+
+def _try(step: Callable[[], None]) -> None:
+    try:
+        step()
+    except OpbridgeError as error:
+        print(f"not in the wheel: {error}")
+
+
+def _twins() -> list[BuildRequest]:
+    runtime = cuda_twin.runtime_request()
+    elsewhere = f"-Wl,-rpath,{build_many([runtime])[0].path.parent}"
+    # In the wheel, each library finds the runtime in its own folder.
+    libraries = [
+        replace(request, link_flags=tuple(flag for flag in request.link_flags if flag != elsewhere))
+        for request in map(cuda_twin.library_request, NAMES_OF_LIBRARIES)
+    ]
+    return [runtime, cuda_twin.profile_runtime_request(), ascend_twin.runtime_request(), *libraries]
+
+
+def _ship_for_torch(install: TorchInstall, folder: Path) -> None:
+    from opbridge.frameworks.torch import native
+    from opbridge.twins.ascend.device_for_torch import DEVICE as NPU
+    from opbridge.twins.cuda.device_for_torch import DEVICE as CUDA
+
+    shutil.copy(native.build_adapter(install), folder / native.prebuilt_name(install, native.current_suffix()))
+    # PyTorch is in the process before them; where it is on this machine is nowhere to look for libraries.
+    _add([NPU.request(), CUDA.request(), cuda_twin.bindings_request()], folder, without=str(install.lib))
+
+
+def _ship_for_jax(folder: Path) -> None:
+    from opbridge.frameworks.jax import handler
+
+    _add([handler.request()], folder)
+
+
+def _add(requests: Sequence[BuildRequest], folder: Path, without: str = "") -> None:
+    cache = Cache()
+    for request, library in zip(requests, build_many(requests, cache), strict=True):
+        content = library.path.read_bytes()
+        if without:
+            content = content.replace(without.encode(), b"$ORIGIN".ljust(len(without), b"\0"))
+        prebuilt.add(request, content, inputs(request, cache), folder)
+
+
+if __name__ == "__main__":
+    ship(Path(sys.argv[1]))
