@@ -10,12 +10,12 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from opbridge._version import __version__
 from opbridge.authoring.wheel import adapters, python_code
 from opbridge.authoring.wheel.archive import Metadata, write_wheel
 from opbridge.authoring.wheel.import_check import import_wheel
 from opbridge.authoring.wheel.installed import ADAPTERS, KERNELS
 from opbridge.authoring.wheel.platform import Needs, platform_tag
+from opbridge.authoring.wheel.requirements import requirements
 from opbridge.authoring.wheel.variants import Variant, variants
 from opbridge.base.errors import InputError
 from opbridge.base.names import is_identifier, is_special
@@ -113,7 +113,7 @@ def assemble(order: Order, cache: Cache) -> Package:
     contents["py.typed"] = b""
     return Package(
         name=name,
-        metadata=metadata,
+        metadata=replace(metadata, requires=requirements(libraries.values())),
         platform=platform_tag(needs.values()),
         contents=contents,
         kernels={
@@ -147,7 +147,7 @@ def _metadata(order: Order, namespace: str, names: Iterable[str]) -> Metadata:
         version=order.version,
         summary=f"Tensor operators: {', '.join((*shown[:_SUMMARY_NAMES], *more))}",
         requires_python=">=3.10",
-        requires=(f"opbridge>={__version__}",),
+        requires=(),
         license=order.license,
         license_files=order.license_files,
     )
