@@ -85,6 +85,16 @@ class TestCudaHome:
         monkeypatch.setenv("PATH", str(nvcc.parent), prepend=os.pathsep)
         assert str(tmp_path) == ours.CUDA_HOME
 
+    @pytest.mark.usefixtures("wanted")
+    def test_where_the_compiler_is_that_a_script_runs(self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+        toolkit = tmp_path / "cuda-13.0"
+        script = tmp_path / "local" / "bin" / "nvcc"
+        script.parent.mkdir(parents=True)
+        script.write_text(f'#!/bin/sh\n[ "$1" = --dryrun ] && echo "#$ TOP={toolkit}/bin/.." >&2\n')
+        script.chmod(0o755)
+        monkeypatch.setenv("PATH", str(script.parent), prepend=os.pathsep)
+        assert str(toolkit) == ours.CUDA_HOME
+
     def test_none_where_pytorch_has_none(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.delenv("OPBRIDGE_CUDA_TWIN", raising=False)
         monkeypatch.setenv("CUDA_HOME", "/opt/cuda-13")

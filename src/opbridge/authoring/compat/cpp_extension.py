@@ -10,7 +10,10 @@ from __future__ import annotations
 
 import importlib
 import os
+import re
+import subprocess
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from opbridge.authoring.extensions import extension
@@ -157,7 +160,20 @@ def _cuda_home() -> str | None:
         nvcc, *_ = find_nvcc()
     except ToolchainError:
         return twin_toolkit() if by_twin else None
-    return os.path.dirname(os.path.dirname(os.path.realpath(nvcc)))
+    return _toolkit_of(nvcc)
+
+
+def _toolkit_of(nvcc: str) -> str:
+    """Return the folder of nvcc's toolkit; nvcc may be a script elsewhere that runs the one in the toolkit."""
+    home = os.path.dirname(os.path.dirname(os.path.realpath(nvcc)))
+    if os.path.isfile(f"{home}/include/cuda_runtime.h"):
+        return home
+    with suppress(OSError):
+        asked = [nvcc, "--dryrun", "-x", "cu", os.devnull]
+        said = subprocess.run(asked, stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace")
+        if top := re.search(r"^#\$ TOP=(.+)$", said.stderr, re.MULTILINE):
+            return os.path.normpath(top[1].strip())
+    return home
 
 
 def twin_toolkit() -> str:
