@@ -71,6 +71,18 @@ def test_on_a_terminal_it_has_one_line_that_is_renewed(monkeypatch: pytest.Monke
     assert "\n" not in "".join(lines[:-1])
 
 
+def test_a_terminal_shows_sooner_what_others_hear_of_late(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(progress, "_PATIENCE", 0.1)
+    with step("importing", patience=60):
+        time.sleep(LONG)
+    assert capsys.readouterr().err == ""
+    with terminal(monkeypatch) as said, step("importing", patience=60):
+        time.sleep(LONG)
+    assert "opbridge: importing, " in said[0]
+
+
 def test_a_short_step_and_one_of_who_wants_quiet_print_nothing(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

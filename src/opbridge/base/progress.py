@@ -54,8 +54,9 @@ class Step:
 
     @property
     def is_long(self) -> bool:
-        """Whether the step has lasted long enough to be reported."""
-        return time.monotonic() - self._began >= self._patience
+        """Whether the step has lasted long enough to be reported: sooner on a terminal, whose line is replaced."""
+        patience = min(self._patience, _PATIENCE) if _is_terminal() else self._patience
+        return time.monotonic() - self._began >= patience
 
     def announced(self) -> str:
         """Return what is said where no terminal is, once."""

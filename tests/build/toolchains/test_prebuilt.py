@@ -87,6 +87,11 @@ def test_a_damaged_library_is_not_used(wanted: BuildRequest, included: Path, con
     assert prebuilt.find(wanted) is None
 
 
+def test_who_waits_for_it_is_told_how_to_avoid_that(wanted: BuildRequest) -> None:
+    assert wanted.about == "building answer.so, once (a wheel from `make dist` includes it)"
+    assert replace(wanted, built_for=None).about == "building answer.so"
+
+
 def test_a_record_that_is_none_is_no_record(wanted: BuildRequest, included: Path) -> None:
     included.with_suffix(".json").write_text("[]")
     assert prebuilt.find(wanted) is None

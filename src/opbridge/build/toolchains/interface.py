@@ -126,8 +126,9 @@ class BuildRequest:
 
     @property
     def about(self) -> str:
-        """What the progress message says."""
-        return f"building {self.title or self.output}"
+        """What the progress message says, and how to avoid the wait for a part of opbridge itself."""
+        what = f"building {self.title or self.output}"
+        return what if self.built_for is None else f"{what}, once (a wheel from `make dist` includes it)"
 
     @property
     def project(self) -> Path:
