@@ -1,4 +1,4 @@
-# make demo | test | matrix | quick | fuzz | uncompiled | formulas | attacks | math | lint | bench | conformance | torch-versions; each sets up
+# make demo | dist | test | matrix | quick | fuzz | uncompiled | formulas | attacks | math | lint | bench | conformance | torch-versions; each sets up
 # .venv first, the demo with what it shows alone.  newest-jax, paddle and ray set up their own, networks a folder beside it.
 PYTHON ?= python3
 VENV := .venv
@@ -16,10 +16,11 @@ SHOWN := $(VENV)/.shown-$(shell find src -name '*.py' | sort | cksum | cut -d' '
 NATIVE := $(wildcard src/opbridge/native/*.h src/opbridge/native/core/*) src/opbridge/include/opbridge/abi.h
 CPP := $(shell git ls-files --cached --others --exclude-standard "*.cpp" "*.h" "*.c" "*.cu")
 
-.PHONY: help setup demo test matrix costs quick fuzz uncompiled attacks declarations formulas math lint format bench conformance torch-versions newest-jax paddle networks ray docs clean
+.PHONY: help setup demo dist test matrix costs quick fuzz uncompiled attacks declarations formulas math lint format bench conformance torch-versions newest-jax paddle networks ray docs clean
 
 help:
 	@echo "make demo            a C++ kernel becomes a PyTorch and a NumPy operator, on one screen"
+	@echo "make dist            the wheel with what can be compiled in advance, tried in a new environment, in dist/"
 	@echo "make test            every feature; under half an hour on two cores; TESTS=tests/analysis/judge"
 	@echo "make matrix          what test leaves out: a second compiler, whole wheels, large draws; half an hour"
 	@echo "make costs           make test, and what each file costs, written to docs/evidence/test-costs.md"
@@ -58,6 +59,9 @@ $(SHOWN): pyproject.toml constraints.txt CMakeLists.txt $(NATIVE)
 	@$(PYTHON) tools/check_machine.py
 	@$(PYTHON) tools/install_demo.py $(VENV)
 	@touch $@
+
+dist: setup
+	$(BIN)/python tools/dist.py dist
 
 # Here and in `test` each of a thousand processes would otherwise compile the same modules, and each worker all tests.
 quick: setup

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from opbridge.cli.demo.programs import ended, frameworks_imported, program
+
 SOURCES = ("a C++ kernel", "PyTorch's operator", "a CUDA kernel", "an Ascend C kernel", "a PyTorch extension")
 FRAMEWORKS = ("torch", "numpy", "mindspore", "jax")
 
@@ -37,3 +39,32 @@ def test_five_sources_in_every_framework(tmp_path: Path) -> None:
     typed = [sys.executable, "-m", "opbridge", "judge", "racing.yaml", "expected.py:row_norm"]
     again = subprocess.run(typed, capture_output=True, text=True, cwd=tmp_path / "demo")
     assert again.stdout.splitlines()[-1] == "verdict: wrong", again.stdout + again.stderr
+
+
+PROGRAM = """
+import os, sys
+print("numpy" in sys.modules, os.getcwd(), *sys.argv[1:])
+sys.exit(3)
+"""
+
+
+def test_a_program_is_run_as_a_user_would_with_the_imports_done(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "demo_program.py").write_text(PROGRAM)
+    monkeypatch.syspath_prepend(tmp_path)
+    with frameworks_imported(["numpy"]):
+        assert ended(program(tmp_path, "demo_program", "one", "two")) == (3, f"True {tmp_path} one two\n")
+
+
+def test_a_framework_that_cannot_be_imported_does_not_stop_the_demo(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "jax.py").write_text("raise RuntimeError('broken')\n")
+    (tmp_path / "demo_program.py").write_text("import jax\n")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    monkeypatch.syspath_prepend(tmp_path)
+    with frameworks_imported(["jax"]):
+        code, printed = ended(program(tmp_path, "demo_program"))
+    assert code == 1
+    assert printed.endswith("RuntimeError: broken\n")

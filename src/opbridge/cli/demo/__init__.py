@@ -14,9 +14,10 @@ from opbridge.analysis.bench import SMALL, bench
 from opbridge.analysis.report.dispatch_keys import walks
 from opbridge.base.progress import show
 from opbridge.cli.demo import commands
-from opbridge.cli.demo.extension import show_extension
+from opbridge.cli.demo.extension import show_extension, start_extension
 from opbridge.cli.demo.parts import REPORT, edit, show_bug, show_calls, show_edit
 from opbridge.cli.demo.parts import report as write_report
+from opbridge.cli.demo.programs import frameworks_imported
 from opbridge.cli.demo.scenarios import SCENARIOS, seconds_to_build
 from opbridge.cli.demo.table import WIDTH, Table
 from opbridge.cli.terminal import bold, red
@@ -50,6 +51,11 @@ def _show(folder: Path, kept: Path | None) -> int:
         edit(folder / name)
     print(f"{bold(f'opbridge {__version__}')}: write a tensor operator once, call it from every framework\n")
     frameworks = [name for name, framework in FRAMEWORKS.items() if installed(framework)]
+    with frameworks_imported(frameworks):
+        return _show_all(folder, kept, frameworks)
+
+
+def _show_all(folder: Path, kept: Path | None, frameworks: list[str]) -> int:
     scenarios = [one for one in SCENARIOS if one.is_built or "torch" in frameworks]
     show("compiling four sources ...")
     built = seconds_to_build(folder)
@@ -71,8 +77,9 @@ def _show(folder: Path, kept: Path | None) -> int:
         table.finish()
     show_bug(folder)
     show_edit(folder)
+    extension = start_extension(folder, frameworks)
     running = commands.start(folder, frameworks)
-    extension_fails = show_extension(folder, WIDTH, frameworks)
+    extension_fails = show_extension(extension, WIDTH, frameworks)
     commands_fail = commands.show(running, str(kept) if kept else "the folder that opbridge demo --keep DIR leaves")
     # Measure last, so that other work does not affect the times.
     show("timing calls ...")

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import json
 import re
-import subprocess
-import sys
 import textwrap
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from opbridge.cli.demo.programs import ended, program
 from opbridge.cli.terminal import bold, red
+from opbridge.verify.check.child_process import Child
 
 _WIDTH = 110
 
@@ -35,7 +35,7 @@ class Running:
     """A command that was started."""
 
     command: Command
-    process: subprocess.Popen[str]
+    process: Child
 
 
 def _verdict(printed: str) -> str:
@@ -70,16 +70,7 @@ _COMMANDS = (
 def start(folder: Path, frameworks: Sequence[str]) -> list[Running]:
     """Start every command whose frameworks are installed, in the folder with the demo's files."""
     return [
-        Running(
-            command,
-            subprocess.Popen(
-                [sys.executable, "-m", "opbridge", *command.words, *command.switches],
-                cwd=folder,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.STDOUT,
-                text=True,
-            ),
-        )
+        Running(command, program(folder, "opbridge", *command.words, *command.switches))
         for command in _COMMANDS
         if set(command.needs) <= set(frameworks)
     ]
@@ -93,9 +84,9 @@ def show(running: Sequence[Running], place: str) -> bool:
     print(f"\n{bold('One command away')}, in {place}", flush=True)
     fails = False
     for one in running:
-        printed = one.process.communicate()[0]
+        code, printed = ended(one.process)
         print(f"  opbridge {' '.join(one.command.words)}")
-        if one.process.returncode != one.command.ends_with:
+        if code != one.command.ends_with:
             fails = True
             print(red(textwrap.indent(printed, "    ")))
             continue

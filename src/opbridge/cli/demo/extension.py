@@ -1,49 +1,39 @@
-"""A line below the demo's table: a PyTorch extension with a gradient, compiled and imported in this process."""
+"""A line below the demo's table: a PyTorch extension with a gradient, compiled and imported in its own process."""
 
 from __future__ import annotations
 
-import contextlib
-import time
+import json
 from pathlib import Path
 
-import opbridge as ob
 from opbridge.base.progress import show
+from opbridge.cli.demo.programs import ended, program
 from opbridge.cli.demo.scenarios import EXTENSION, NO_TORCH
 from opbridge.cli.terminal import green, red
+from opbridge.verify.check.child_process import Child
 
-_CELL = "demo::cell(Tensor x, Tensor state, Tensor weights) -> (Tensor new_state, Tensor keep, Tensor fresh)"
+_PROGRAM = "opbridge.cli.demo.cell"
 
 
-def show_extension(folder: Path, width: int, frameworks: list[str]) -> bool:
-    """Build, call and check the extension, print its line, and return whether it is wrong."""
+def start_extension(folder: Path, frameworks: list[str]) -> Child | None:
+    """Start to build, call and check the extension; return None without PyTorch."""
+    return program(folder, _PROGRAM, EXTENSION.file) if "torch" in frameworks else None
+
+
+def show_extension(running: Child | None, width: int, frameworks: list[str]) -> bool:
+    """Wait for the extension, print its line, and return whether it is wrong."""
     line = f"\n  {EXTENSION.source:{width}}  {EXTENSION.operator:13} "
-    if "torch" not in frameworks:
+    if running is None:
         print(f"{line}{'':9} {NO_TORCH}")
         return False
-    import torch
-
     show("compiling a PyTorch extension ...")
-    started = time.perf_counter()
-    functions = ob.extension("demo_cell", sources=[folder / EXTENSION.file])
-    cell = ob.autograd(
-        forward=functions.forward,
-        backward=functions.backward,
-        outputs="new_state",
-        saved=("x", "state", "weights", "keep", "fresh"),
-        schema=_CELL,
-        out=["state", "state", "state"],
-    )
-    inputs = [torch.randn(shape, dtype=torch.float64, requires_grad=True) for shape in ((2, 3), (2, 4), (8, 7))]
-    value = cell(*inputs)
-    seconds = time.perf_counter() - started
-    x, state, weights = inputs
-    keep, fresh = (torch.cat([x, state], 1) @ weights.T).chunk(2, 1)
-    right = torch.allclose(value, torch.sigmoid(keep) * state + (1 - torch.sigmoid(keep)) * torch.tanh(fresh))
-    with contextlib.suppress(RuntimeError):
-        right = right and torch.autograd.gradcheck(cell, inputs)
+    code, printed = ended(running)
+    show()
+    if code:
+        print(f"{line}\n{printed}")
+        return True
+    seconds, right = json.loads(printed.splitlines()[-1])
     marks = " ".join(
         (green("✓∂") if right else red("✗✗")) + " " * 8 if name == "torch" else " " * 10 for name in frameworks
     )
-    show()
     print(f"{line}{f'{seconds:.2f} s':9} {marks}")
     return not right

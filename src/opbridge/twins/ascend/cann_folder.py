@@ -15,6 +15,7 @@ import sys
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
+from opbridge.base.errors import ToolchainError
 from opbridge.build.toolchains import host, stamped_folder
 from opbridge.build.toolchains.interface import INCLUDE
 from opbridge.twins import ascend
@@ -113,7 +114,11 @@ def _driver() -> str:
 
 
 def _compiler(home: Path) -> str:
-    words = (*_command(home), "bisheng_command", str(home / "lib64" / ascend.LIBRARY), *host.find(), "--")
+    try:
+        host_compiler = host.find()
+    except ToolchainError as error:  # programs that compile nothing run all the same
+        return f"#!/bin/sh\necho {shlex.quote(f'error: {error}')} >&2\nexit 127\n"
+    words = (*_command(home), "bisheng_command", str(home / "lib64" / ascend.LIBRARY), *host_compiler, "--")
     return f'#!/bin/sh\nexec {shlex.join(words)} "$@"\n'
 
 

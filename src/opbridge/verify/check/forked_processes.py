@@ -50,6 +50,10 @@ class Forks:
             self._process.wait()
             self._socket.close()
 
+    def begin(self) -> None:
+        """Start the process that imports the modules, before it is needed."""
+        self._begun()
+
     def _begun(self) -> socket.socket:
         with self._lock:
             if self._process is not None and self._socket is not None:

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from opbridge.base.errors import InputError
+from opbridge.twins.ascend import toolchain as ascend_twin
 from opbridge.twins.ascend.cann_folder import write
 
 PROJECT = Path(__file__).with_name("ascend_project")
@@ -39,6 +40,19 @@ def project(cann: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def run(program: Path, mistake: str = "") -> subprocess.CompletedProcess[str]:
     return subprocess.run([program, mistake], capture_output=True, text=True)
+
+
+def test_without_a_compiler_only_builds_fail(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`opbridge twin run` needs the folder for programs that compile nothing."""
+    library = ascend_twin.runtime()
+    monkeypatch.setattr(ascend_twin, "runtime", lambda: library)  # as a wheel of opbridge includes it
+    with monkeypatch.context() as without:
+        without.setenv("PATH", "")
+        without.delenv("CXX", raising=False)
+        cann = write(tmp_path / "cann")
+    done = subprocess.run([cann / "bin" / "bisheng", "kernel.cpp"], capture_output=True, text=True)
+    assert done.returncode == 127
+    assert done.stderr.startswith("error: no C++ compiler")
 
 
 @needs_cmake
