@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 _LONGEST = 16 << 20
@@ -26,16 +26,16 @@ class Lines:
         self._parts: list[bytes] = []
         self._length = 0
 
-    def read(self, written: bytes) -> list[dict[str, Any]]:
-        """Return the messages that end in `written`, and keep what follows the last of them.
+    def read(self, written: bytes) -> Iterator[dict[str, Any]]:
+        """Yield the messages that end in `written`, and keep what follows the last of them.
 
         Raises:
             NonsenseError: A line is no JSON object, or too long.
         """
         *ended, begun = written.split(b"\n")
-        found = [self._message(part) for part in ended]
+        for part in ended:
+            yield self._message(part)
         self._keep(begun)
-        return found
 
     def _keep(self, part: bytes) -> None:
         self._parts.append(part)

@@ -281,19 +281,18 @@ class Child:
             if not read:
                 return
             try:
-                all_said = lines.read(read)
+                for said in lines.read(read):
+                    self._silence.begin_anew()  # at whole messages alone: a line without an end is no sign of life
+                    if "begun" in said:
+                        patience = self._patience
+                    elif "preparing" in said:
+                        patience = _STARTING
+                    if self._starting and self._starting.until in said:
+                        self._has_started(DONE)
+                    yield said
             except NonsenseError as error:
                 self._ended_for = str(error)
                 return
-            for said in all_said:
-                self._silence.begin_anew()  # at whole messages alone: a line without an end is no sign of life
-                if "begun" in said:
-                    patience = self._patience
-                elif "preparing" in said:
-                    patience = _STARTING
-                if self._starting and self._starting.until in said:
-                    self._has_started(DONE)
-                yield said
 
     def _exceeded(self, patience: float) -> str:
         """Return the limit that the child exceeds; empty if it exceeds none."""

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from opbridge.analysis.judge.process.protocol import Protocol
-from opbridge.verify.check.child_messages import Lines, NonsenseError
+from opbridge.verify.check.child_messages import Lines, NonsenseError, as_line
 
 ERROR = {"kind": "ValueError", "message": "no", "place": "", "build": False, "tools": False}
 BEGUN: list[dict[str, Any]] = [{"ready": True}, {"begun": "building"}, {"built": True}]
@@ -87,4 +87,11 @@ def test_messages_are_lines_however_they_arrive() -> None:
 @pytest.mark.parametrize("written", [b"hello\n", b"1\n", b"[" * 100_000 + b"\n", b"\xff\n", b"x" * (17 << 20)])
 def test_what_is_no_message_ends_the_conversation(written: bytes) -> None:
     with pytest.raises(NonsenseError):
-        Lines().read(written)
+        list(Lines().read(written))
+
+
+def test_messages_before_nonsense_count() -> None:
+    said = Lines().read(as_line({"ready": True}) + b"hello\n")
+    assert next(said) == {"ready": True}
+    with pytest.raises(NonsenseError):
+        next(said)
