@@ -86,7 +86,7 @@ def _share(trial: Trial, expected: Path, folder: Path) -> float:
 
 
 def _of_later_calls(trial: Trial, exact: object, rounded: object, expected: Path, folder: Path) -> Judgement | None:
-    """Return what is wrong with what calls leave behind, with the fiftieth call, and with one after weights changed."""
+    """Return what is wrong with the state after calls, with the fiftieth call, and with one after weights changed."""
     if trial.only_refutes or not (folder / trial.state_file).exists():
         return None
     later = (
