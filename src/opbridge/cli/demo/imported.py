@@ -9,6 +9,9 @@ import importlib
 import os
 from contextlib import suppress
 
-for name in filter(None, os.environ.get("OPBRIDGE_DEMO_IMPORTS", "").split(",")):
+_NAMES = "OPBRIDGE_DEMO_IMPORTS"
+"""The variable by which `programs` names the packages; not a setting for users."""
+
+for name in filter(None, os.environ.get(_NAMES, "").split(",")):
     with suppress(Exception):
         importlib.import_module(name)
