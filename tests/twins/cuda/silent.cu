@@ -190,13 +190,13 @@ __global__ void readers(int* x, int* y) {
 }
 
 // One thread waits for another of its block, by a flag.
-__global__ void hand_over(volatile int* flag, int* value) {
+__global__ void hand_over(int* flag, int* value) {
   if (threadIdx.x == 1) {
     *value = 7;
     __threadfence();
-    *flag = 1;
+    atomicExch(flag, 1);
   } else if (threadIdx.x == 0) {
-    while (*flag == 0) {
+    while (atomicAdd(flag, 0) == 0) {
     }
     __threadfence();
     *value += 1;

@@ -20,7 +20,7 @@ HERE = Path(__file__).parent
 ROOT = HERE.parents[2]
 BROKEN = HERE / "broken"
 CASES = sorted(path.stem for path in BROKEN.glob("*.cu"))
-NOTES = {"early_return", "early_return_of_function", "leak", "same_value"}
+NOTES = {"early_return", "early_return_of_function", "leak", "missing_fence", "same_value", "volatile_flag"}
 """What is said, and is no failure."""
 MARK = "// Reported:\n"
 
@@ -83,6 +83,12 @@ def test_a_broken_kernel_is_reported(catalogue: Path, case: str) -> None:
 @pytest.mark.parametrize("threads", [1, 2])
 def test_right_kernels_are_left_in_peace(silent: Path, threads: int) -> None:
     done = run(silent, "silent", threads=threads, after="raise SystemExit(result)")
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_blocks_and_threads_may_wait_for_each_other(threads: int) -> None:
+    done = run(built("waiting.cu"), "waiting", threads=threads, after="raise SystemExit(result)")
     assert (done.returncode, done.stderr) == (0, "")
 
 

@@ -124,7 +124,7 @@ class grid_group {
  public:
   OB_TWIN_INLINE bool is_valid() const { return ob_twin_is_cooperative() != 0; }
   OB_TWIN_INLINE void sync() const {
-    const opbridge_twin::GridPause pause;
+    const opbridge_twin::Pause pause;
     ob_twin_grid_barrier(pause.thread);
   }
   OB_TWIN_INLINE unsigned long long thread_rank() const {

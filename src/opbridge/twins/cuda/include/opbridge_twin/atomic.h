@@ -91,6 +91,8 @@ template <class T>
 OB_TWIN_INLINE T atomicAdd(T* address, opbridge_twin::Same<T> value) {
   if constexpr (opbridge_twin::kAtomicInteger<T>) {
     if (!opbridge_twin::kTellsShared || !ob_twin_is_shared(address)) {
+      // Adding nothing is how a thread looks for what another one will have written.
+      if (value == T(0)) opbridge_twin::count_attempt(true);
       return __atomic_fetch_add(address, value, __ATOMIC_RELAXED);
     }
   }
@@ -98,10 +100,10 @@ OB_TWIN_INLINE T atomicAdd(T* address, opbridge_twin::Same<T> value) {
 }
 
 // Each element is atomic, and not the whole.
-inline float2 atomicAdd(float2* address, float2 value) {
+OB_TWIN_INLINE float2 atomicAdd(float2* address, float2 value) {
   return {atomicAdd(&address->x, value.x), atomicAdd(&address->y, value.y)};
 }
-inline float4 atomicAdd(float4* address, float4 value) {
+OB_TWIN_INLINE float4 atomicAdd(float4* address, float4 value) {
   return {atomicAdd(&address->x, value.x), atomicAdd(&address->y, value.y), atomicAdd(&address->z, value.z),
           atomicAdd(&address->w, value.w)};
 }
@@ -122,10 +124,10 @@ template <class T>
 OB_TWIN_INLINE T atomicMax(T* address, opbridge_twin::Same<T> value) {
   return opbridge_twin::atomic_update(address, [value](T old) { return old < value ? value : old; });
 }
-inline unsigned atomicInc(unsigned* address, unsigned last) {
+OB_TWIN_INLINE unsigned atomicInc(unsigned* address, unsigned last) {
   return opbridge_twin::atomic_update(address, [last](unsigned old) { return old >= last ? 0 : old + 1; });
 }
-inline unsigned atomicDec(unsigned* address, unsigned last) {
+OB_TWIN_INLINE unsigned atomicDec(unsigned* address, unsigned last) {
   return opbridge_twin::atomic_update(address,
                                       [last](unsigned old) { return old == 0 || old > last ? last : old - 1; });
 }
@@ -149,6 +151,7 @@ OB_TWIN_INLINE T atomicCAS(T* address, opbridge_twin::Same<T> compare, opbridge_
 #define OB_TWIN_SCOPED(name)                                        \
   template <class T, class... Values>                               \
   OB_TWIN_INLINE auto name##_block(T* address, Values... values) {  \
+    const opbridge_twin::Scope scope(true);                         \
     return name(address, values...);                                \
   }                                                                 \
   template <class T, class... Values>                               \

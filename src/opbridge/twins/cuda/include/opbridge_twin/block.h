@@ -38,7 +38,10 @@ OB_TWIN_INLINE int __syncthreads_and(int predicate) {
 }
 
 OB_TWIN_INLINE void __threadfence() { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
-OB_TWIN_INLINE void __threadfence_block() { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
+OB_TWIN_INLINE void __threadfence_block() {
+  const opbridge_twin::Scope scope(true);
+  __atomic_thread_fence(__ATOMIC_SEQ_CST);
+}
 OB_TWIN_INLINE void __threadfence_system() { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
 
 #endif

@@ -46,11 +46,14 @@ OB_TWIN_INLINE void ptx_move(void* to, const void* from) {
   *static_cast<T*>(to) = *static_cast<const T*>(from);
 }
 
-template <class T>
-OB_TWIN_INLINE void ptx_atomic(ob_twin_ptx_wish wish, ob_twin_ptx_request* r) {
+// Apart for each scope, because the checks know by the place in the code which one an atomic has.
+template <class T, bool narrow>
+OB_TWIN_INLINE void ptx_atomic_of(ob_twin_ptx_wish wish, ob_twin_ptx_request* r) {
   T* const place = static_cast<T*>(r->to);
+  const Scope scope(narrow);
   if (wish == OB_TWIN_PTX_LOAD_ATOMIC) {
-    r->expected = __atomic_load_n(static_cast<const T*>(r->from), __ATOMIC_ACQUIRE);
+    const T* const from = static_cast<const T*>(r->from);
+    r->expected = r->acquires ? __atomic_load_n(from, __ATOMIC_ACQUIRE) : __atomic_load_n(from, __ATOMIC_RELAXED);
     count_attempt(true);
   } else if (wish == OB_TWIN_PTX_STORE_ATOMIC) {
     const T desired = static_cast<T>(r->desired);
@@ -59,12 +62,21 @@ OB_TWIN_INLINE void ptx_atomic(ob_twin_ptx_wish wish, ob_twin_ptx_request* r) {
   } else {
     T expected = static_cast<T>(r->expected);
     const T desired = static_cast<T>(r->desired);
-    r->predicate =
-        r->relaxed ? __atomic_compare_exchange_n(place, &expected, desired, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED)
-                   : __atomic_compare_exchange_n(place, &expected, desired, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
+    const auto swaps = [&](auto order) {
+      constexpr int kOrder = decltype(order)::value, kFailing = kOrder == __ATOMIC_RELAXED ? kOrder : __ATOMIC_ACQUIRE;
+      return __atomic_compare_exchange_n(place, &expected, desired, false, kOrder, kFailing);
+    };
+    r->predicate = !r->relaxed   ? swaps(std::integral_constant<int, __ATOMIC_ACQ_REL>())
+                   : r->acquires ? swaps(std::integral_constant<int, __ATOMIC_ACQUIRE>())
+                                 : swaps(std::integral_constant<int, __ATOMIC_RELAXED>());
     if (!r->predicate) count_attempt(true);
     r->expected = expected;
   }
+}
+
+template <class T>
+OB_TWIN_INLINE void ptx_atomic(ob_twin_ptx_wish wish, ob_twin_ptx_request* r) {
+  r->narrow != 0 ? ptx_atomic_of<T, true>(wish, r) : ptx_atomic_of<T, false>(wish, r);
 }
 
 __attribute__((unused)) static void ptx_serve(ob_twin_ptx_wish wish, ob_twin_ptx_request* r) {

@@ -39,7 +39,9 @@ typedef struct {
   ob_twin_resolve resolve;
   uint64_t expected, desired;
   int predicate;
-  int relaxed;  // an atomic hands over nothing but its own value
+  int relaxed;   // an atomic hands over nothing but its own value
+  int acquires;  // what the thread does from then on comes after it
+  int narrow;    // it is one for the threads of the block alone
   ob_twin_vote vote;
   ob_twin_dim thread, block, threads, blocks;
 } ob_twin_ptx_request;

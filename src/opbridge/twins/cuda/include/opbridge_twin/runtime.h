@@ -90,10 +90,13 @@ unsigned ob_twin_converged(unsigned thread);
 void ob_twin_grid_barrier(unsigned thread);
 int ob_twin_is_cooperative(void);
 
-// Lets the block's other threads run, for code that spins.
+// Lets the block's other threads run, and other blocks, for code that spins.
 void ob_twin_yield_thread(unsigned thread);
-// The same from inside of the checks.
-void ob_twin_yield(void);
+// The same from inside of the checks; other blocks run only if `elsewhere`.
+void ob_twin_yield(int elsewhere);
+
+// Until it is told otherwise, atomics and fences of the thread are for its block alone, or for all; what they were.
+int ob_twin_narrow(int block_alone);
 
 // The block's memory for one __shared__ declaration, which `slot` stands for; 0 at first.
 void* ob_twin_shared(unsigned* slot, size_t bytes, size_t alignment, const char* name);

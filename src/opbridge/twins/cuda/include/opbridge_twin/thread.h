@@ -70,45 +70,42 @@ OB_TWIN_INLINE unsigned this_thread() { return threadIdx.x + blockDim.x * (threa
 struct Pause {
   const unsigned thread = this_thread();
 };
-using GridPause = Pause;
 #else
 // The running thread has had to wait, and with that left the loop over the block's threads.
 OB_TWIN_STATE bool left_loop;
 
-// Around a call in which other threads of the block may run.
+// Around a call in which other threads may run, those of other blocks too.
 class Pause {
  public:
-  OB_TWIN_INLINE Pause() : x_(threadIdx.x), y_(threadIdx.y), z_(threadIdx.z), thread(this_thread()) {}
+  OB_TWIN_INLINE Pause() : own_(threadIdx), block_(blockIdx), thread(this_thread()) {}
   OB_TWIN_INLINE ~Pause() {
-    threadIdx.x = x_;
-    threadIdx.y = y_;
-    threadIdx.z = z_;
+    threadIdx = own_;
+    blockIdx = block_;
     left_loop = true;
   }
   Pause(const Pause&) = delete;
   Pause& operator=(const Pause&) = delete;
 
  private:
-  const unsigned x_, y_, z_;
+  const uint3 own_, block_;
 
  public:
   const unsigned thread;
 };
-
-// And other blocks.
-class GridPause : public Pause {
- public:
-  OB_TWIN_INLINE GridPause() : x_(blockIdx.x), y_(blockIdx.y), z_(blockIdx.z) {}
-  OB_TWIN_INLINE ~GridPause() {
-    blockIdx.x = x_;
-    blockIdx.y = y_;
-    blockIdx.z = z_;
-  }
-
- private:
-  const unsigned x_, y_, z_;
-};
 #endif
+
+// While it lives, atomics and fences are for the threads of the block alone, or for all.
+class Scope {
+ public:
+#ifdef OPBRIDGE_TWIN_CHECKS
+  OB_TWIN_INLINE explicit Scope(bool block_alone) { ob_twin_narrow(block_alone); }
+  OB_TWIN_INLINE ~Scope() { ob_twin_narrow(0); }
+#else
+  OB_TWIN_INLINE explicit Scope(bool) {}
+#endif
+  Scope(const Scope&) = delete;
+  Scope& operator=(const Scope&) = delete;
+};
 
 // A kernel that says before anything else who takes part, as in `if (i < n)`, and that question by itself.
 template <class Body, class Guard>

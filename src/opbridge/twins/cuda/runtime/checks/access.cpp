@@ -10,7 +10,18 @@ __thread Worker worker __attribute__((tls_model("initial-exec")));
 namespace {
 
 const void* sites[kSiteMask + 1];
-bool compared_reads[kSiteMask + 1];
+
+// Of a place in the code.
+enum Trait : uint8_t { kComparedRead = 1, kNarrow = 2, kVolatile = 4 };
+uint8_t traits[kSiteMask + 1];
+
+void remember(Cell site, Trait trait) {
+  if ((__atomic_load_n(&traits[site], __ATOMIC_RELAXED) & trait) == 0)
+    __atomic_fetch_or(&traits[site], trait, __ATOMIC_RELAXED);
+}
+bool is_known_for(Cell site, Trait trait) {
+  return site != 0 && (__atomic_load_n(&traits[site], __ATOMIC_RELAXED) & trait) != 0;
+}
 
 // Where the table has another place at this number, the next few are tried.
 Cell new_site(uintptr_t address, Cell first) {
@@ -138,8 +149,12 @@ Cell site_of(const void* return_address) {
   return site.is_known ? site.number : new_site(address, site.number);
 }
 
-void remember_compared_read(Cell site) { __atomic_store_n(&compared_reads[site], true, __ATOMIC_RELAXED); }
-bool is_compared_read(Cell site) { return __atomic_load_n(&compared_reads[site], __ATOMIC_RELAXED); }
+void remember_compared_read(Cell site) { remember(site, kComparedRead); }
+bool is_compared_read(Cell site) { return is_known_for(site, kComparedRead); }
+void remember_narrow(Cell site) { remember(site, kNarrow); }
+bool is_narrow(Cell site) { return is_known_for(site, kNarrow); }
+void remember_volatile(Cell site) { remember(site, kVolatile); }
+bool is_volatile(Cell site) { return is_known_for(site, kVolatile); }
 
 const void* site_address(Cell site) { return __atomic_load_n(&sites[site & kSiteMask], __ATOMIC_RELAXED); }
 

@@ -16,9 +16,9 @@ namespace opbridge_twin {
 
 // Given by the execution layer.  The first ends the running block, from whatever depth of a device thread: no exception
 // can do it, because the compiler takes the instrumentation calls for ones that do not throw.  The second lets the
-// block's other threads run, where they can.
+// block's other threads run, where they can, and other blocks too where no thread of its own may be what it waits for.
 extern "C" __attribute__((noreturn)) void ob_twin_abandon(int cuda_error);
-extern "C" void ob_twin_yield(void);
+extern "C" void ob_twin_yield(int elsewhere);
 
 namespace checks {
 
@@ -139,6 +139,9 @@ void shared_variable(const void* begin, size_t bytes, const char* name);
 void thread_current(uint32_t linear_thread, const void* stack, size_t stack_bytes);
 void thread_current(uint32_t linear_thread);  // on the same stack as the one before
 
+// It runs inline PTX, whose accesses are the twin's own code: they are told as of this place. Null behind it.
+void runs_asm(const void* at);
+
 void barrier_passed();  // by all threads of the block
 // Before that, where not all of them came to the same call of it: fails where the calls are on different lines.  (One
 // line may be several calls, because compilers copy code.)
@@ -159,6 +162,7 @@ enum class Failure : uint8_t {
   lane_never_comes,   // a _sync function that wants something of a lane that has ended, or waits elsewhere
   shared_memory,      // more __shared__ variables than a block may have
   trap,               // __trap and assert
+  bad_call,           // of what is no function of the device's
 };
 
 // Reports the failure of the current block.  `detail` completes the sentence, for example with the mask.

@@ -25,7 +25,7 @@ inline std::string thread_in_words(const LaunchInfo& launch, uint64_t block, uin
 }
 
 inline std::string access_in_words(Access access) {
-  const char* const atomic = access.atomic ? "atomic " : "";
+  const char* const atomic = access.is_volatile ? "volatile " : access.atomic ? "atomic " : "";
   return std::string(atomic) + (!access.writes ? "read" : !access.reads ? "write" : "update");
 }
 

@@ -1,6 +1,9 @@
 // The rest of what instrumented code calls: narrow and wide accesses, volatile ones, atomics, and copies.
 #include <string.h>
 
+#include <algorithm>
+#include <utility>
+
 #include "checks.h"
 #include "engine/profile.h"
 #include "launch.h"
@@ -17,6 +20,12 @@ namespace {
 
 // So many atomics in a row, and a thread may be waiting for one that has not had its turn.
 constexpr uint32_t kManySpins = 1000;
+// Of so many such rows one may be a wait for another block.
+constexpr uint32_t kManyRows = 64;
+// So often a thread finds the same value in the same place, and it waits for another one to change that.
+constexpr uint32_t kPatience = 64;
+// After which it looks that often in each of its turns.
+constexpr uint32_t kFewLooks = 4;
 
 void touch(const volatile void* memory, size_t bytes, Access access, const void* at) {
   const auto address = reinterpret_cast<uintptr_t>(memory);
@@ -28,40 +37,82 @@ bool is_shared(const volatile void* memory) {
   return reinterpret_cast<uintptr_t>(memory) - worker.shared_begin < worker.shared_bytes;
 }
 
+void let_others_run() {
+  Worker& self = worker;
+  if (self.vain_looks >= self.patience) {
+    self.patience = kFewLooks;
+    return ob_twin_yield(1);
+  }
+  if (++self.spins < kManySpins) return;
+  self.spins = 0;
+  self.rows = (self.rows + 1) % kManyRows;
+  ob_twin_yield(self.rows == 0);
+}
+
+// A thread that has found a value, and has left it as it was, may be waiting for another one.
+void note_look(const volatile void* memory, uint64_t found, bool changed) {
+  Worker& self = worker;
+  const bool again = !changed && self.looked_at == memory && self.looked_for == found;
+  self.vain_looks = again ? self.vain_looks + 1 : 0;
+  if (again) return;
+  self.looked_at = memory;
+  self.looked_for = found;
+  self.patience = kPatience;
+}
+
+template <class T>
+uint64_t value_at(const volatile T* memory) {
+  return static_cast<uint64_t>(__atomic_load_n(memory, __ATOMIC_RELAXED));
+}
+
+uint64_t value_at(const volatile void* memory, size_t bytes) {
+  uint64_t value = 0;
+  memcpy(&value, const_cast<const void*>(memory), std::min(bytes, sizeof value));
+  return value;
+}
+
 // What orders threads: told before the access, since others may see it at once.
 void before_ordering(Access access, int order) {
   if (worker.block == nullptr) return;
   settle_suspicions();
-  if (++worker.spins >= kManySpins) {
-    worker.spins = 0;
-    ob_twin_yield();
-  }
+  let_others_run();
   if (order == __ATOMIC_RELEASE || order == __ATOMIC_ACQ_REL || order == __ATOMIC_SEQ_CST) {
     fence();
   }
-  if (access.writes) worker.block->publish(worker.thread());
+  if (access.writes) worker.block->publish(worker.thread(), worker.narrow);
 }
 
-void after_ordering(Access access) {
-  if (worker.block == nullptr) return;
-  if (access.reads) worker.block->acquire(worker.thread());
+bool acquires(int order) {
+  return order == __ATOMIC_ACQUIRE || order == __ATOMIC_ACQ_REL || order == __ATOMIC_SEQ_CST ||
+         order == __ATOMIC_CONSUME;
+}
+
+void after_ordering(Access access, bool acquires) {
+  if (worker.block == nullptr || !access.reads) return;
+  worker.block->acquire(worker.thread(), worker.narrow ? Look::of_block : acquires ? Look::ordered : Look::relaxed);
 }
 
 // Volatile accesses of global memory are how threads wait for one another without atomics.  In shared memory they are
 // the mark of code that counts on the lanes of a warp being in step, which they are not.
 void volatile_access(const volatile void* memory, size_t bytes, Access access, const void* at) {
   before_ordering(access, __ATOMIC_RELAXED);
-  touch(memory, bytes, {access.reads, access.writes, !is_shared(memory)}, at);
-  after_ordering(access);
+  const bool passes_for_atomic = !is_shared(memory);
+  touch(memory, bytes, {access.reads, access.writes, passes_for_atomic, false, false, passes_for_atomic}, at);
+  if (worker.block != nullptr) note_look(memory, access.writes ? 0 : value_at(memory, bytes), access.writes);
+  after_ordering(access, true);  // that it is volatile is said of the accesses themselves
 }
 
 // `touches` differs from what is ordered where the value found does not matter to the checks.
 template <class T, class Operation>
 T atomically(const volatile T* memory, Access access, Access touches, int order, const void* at, Operation operation) {
   before_ordering(access, order);
+  touches.narrow = worker.narrow;
   touch(memory, sizeof(T), touches, at);
+  if (worker.block == nullptr) return operation();
+  const uint64_t before = value_at(memory);
   const T result = operation();
-  after_ordering(access);
+  note_look(memory, before, access.writes && value_at(memory) != before);
+  after_ordering(access, acquires(order));
   return result;
 }
 
@@ -124,6 +175,8 @@ void __tsan_write_range(void* memory, size_t bytes) {
 // Calls of virtual functions read the object's table, which the constructor wrote.
 void __tsan_vptr_read(void** memory) { touch(memory, sizeof *memory, kLoad, HERE); }
 void __tsan_vptr_update(void** memory, void*) { touch(memory, sizeof *memory, kStore, HERE); }
+
+int ob_twin_narrow(int block_alone) { return std::exchange(worker.narrow, block_alone != 0); }
 
 void __tsan_func_entry(void*) {}
 void __tsan_func_exit() {}

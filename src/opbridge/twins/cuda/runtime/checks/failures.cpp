@@ -22,6 +22,8 @@ Kind kind_of(Failure failure) {
       return Kind::lane_never_comes;
     case Failure::shared_memory:
       return Kind::shared_size;
+    case Failure::bad_call:
+      return Kind::bad_call;
     default:
       return Kind::trap;
   }

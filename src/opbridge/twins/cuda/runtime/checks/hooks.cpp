@@ -175,6 +175,7 @@ Block* block_begin(Launch* launch, uint64_t linear_block, const void* shared, si
 void block_resumed(Block* block) {
   if (block->begun_before(block->launch().floor())) block->begin_new_run();
   enter(static_cast<RunningBlock&>(*block));
+  run_is_watched(&block->launch(), true);
 }
 
 void block_end(Block* block) {
@@ -191,11 +192,14 @@ void shared_variable(const void* begin, size_t bytes, const char* name) {
 void thread_current(uint32_t linear_thread, const void* stack, size_t stack_bytes) {
   worker.stack_begin = reinterpret_cast<uintptr_t>(stack);
   worker.stack_bytes = stack_bytes;
-  worker.spins = 0;
+  worker.spins = worker.vain_looks = 0;
+  worker.asm_at = nullptr;
   run_thread(linear_thread);
 }
 
 void thread_current(uint32_t linear_thread) { run_thread(linear_thread); }
+
+void runs_asm(const void* at) { worker.asm_at = at; }
 
 Cell stamp_of(uint32_t thread) { return worker.block->stamp(thread); }
 
@@ -215,7 +219,7 @@ void grid_synced(Launch* launch) { launch->raise_floor(); }
 
 void fence() {
   if (worker.block == nullptr) return;
-  worker.block->fence(worker.thread());
+  worker.block->fence(worker.thread(), worker.narrow);
   restamp(worker.thread());
 }
 

@@ -89,11 +89,17 @@ void report_constant(const Touch& touch) {
 
 enum class Race : uint8_t { none, with_last, with_another };
 
+// Whether two atomics of different blocks are not atomic to each other.
+bool is_too_narrow(const Touch& touch, Cell last) { return touch.access.narrow || is_narrow(last & kSiteMask); }
+
 // Whether this access and those the cell tells of are ordered, or harmless in any order.
-Race race(const Touch& touch, Cell last, bool ordered, bool mine) {
+Race race(const Touch& touch, Cell last, bool ordered, bool mine, bool same_block) {
   const bool other_atomic = state_of(last) == kAtomic || state_of(last) == kAtomicRead;
   const bool writes = touch.access.writes || state_of(last) == kWrite || state_of(last) == kAtomic;
-  if (!writes || (touch.access.atomic && other_atomic)) return Race::none;
+  if (!writes) return Race::none;
+  if (touch.access.atomic && other_atomic) {
+    return ordered || mine || same_block || !is_too_narrow(touch, last) ? Race::none : Race::with_last;
+  }
   if (!ordered && !mine) return Race::with_last;
   if ((last & kManyReaders) == 0) return Race::none;
   // Others read as well.  Where that cannot have been ordered either, one of them is in the way.
@@ -141,12 +147,26 @@ const Work* work_beside(const Touch& touch, Cell last) {
 }
 
 void judge_beside(const Touch& touch, uintptr_t address, size_t bytes, Cell last, const Work& work) {
-  if (race(touch, last, false, false) == Race::none) return;
+  if (race(touch, last, false, false, false) == Race::none) return;
   // What kernels tell one another while they run orders them; who has told what to whom is not kept.
   if (work.publishes && worker.block->has_looked()) return;
   const bool both_write = !touch.access.atomic && touch.access.writes && state_of(last) == kWrite;
   if (both_write) return suspect(touch, address, bytes, last, std::nullopt);
   report_race(touch, last, std::nullopt);
+}
+
+// What orders two accesses on today's hardware, and not by CUDA's memory model.
+void note_weak_order(const Touch& touch, Cell last, uint64_t owner, Order order) {
+  const Cell state = state_of(last);
+  const bool other_atomic = state == kAtomic || state == kAtomicRead;
+  const bool writes = touch.access.writes || state == kWrite || state == kAtomic;
+  if (!writes || order == Order::full) return;
+  const bool both_atomic = touch.access.atomic && other_atomic;
+  if (both_atomic && (touch.access.is_volatile || is_volatile(last & kSiteMask))) {
+    note_volatile(touch, last, owner);
+  } else if (!touch.access.atomic && order == Order::without_fence) {
+    note_missing_fence(touch, last, owner);
+  }
 }
 
 // `address` and `bytes` are the part that the cell is for.
@@ -158,7 +178,10 @@ void judge(const Touch& touch, Cell* cell, uintptr_t address, size_t bytes) {
   }
   const auto leave = [cell](Cell value) { __atomic_store_n(cell, value, __ATOMIC_RELAXED); };
   const Access access = touch.access;
-  const Cell mine_now = with_state(worker.stamp, state_after(access)) | site_of(touch.at);
+  const Cell site = site_of(touch.at);
+  if (access.narrow) remember_narrow(site);
+  if (access.is_volatile) remember_volatile(site);
+  const Cell mine_now = with_state(worker.stamp, state_after(access)) | site;
   Block& block = *worker.block;
   if (last < worker.launch_floor) {
     const Work* const beside = work_beside(touch, last);
@@ -175,8 +198,10 @@ void judge(const Touch& touch, Cell* cell, uintptr_t address, size_t bytes) {
   const std::optional<uint64_t> owner = touch.shared ? block.linear() : block.block_of(last);
   if (!owner) return leave(mine_now);  // of another launch
   const bool mine = *owner == block.linear() && thread_of(last) == worker.thread();
-  const bool ordered = block.ordered(last, *owner, worker.thread());
-  const Race with = race(touch, last, ordered, mine);
+  const Order order = block.ordered(last, *owner, worker.thread());
+  const bool ordered = order != Order::none, same_block = *owner == block.linear();
+  const Race with = race(touch, last, ordered, mine, same_block);
+  if (!mine) note_weak_order(touch, last, *owner, order);
   if (access.compares && mine && state_of(last) == kRead) remember_compared_read(last & kSiteMask);
   leave(access.atomic   ? after_atomic(access, last, mine_now, ordered, mine)
         : access.writes ? mine_now
@@ -213,6 +238,7 @@ void host_touched(const void* address, const void* at) {
 void slow_access(uintptr_t address, size_t bytes, Access access, const void* at) {
   end_if_late(at);
   const Worker& self = worker;
+  if (self.asm_at != nullptr) at = self.asm_at;
   if (self.block == nullptr) return host_code_access(address, bytes, access, at);
   if (is_out_of_scope(address)) return;
   const Touch touch{address, bytes, access, at, address - self.shared_begin < self.shared_bytes};

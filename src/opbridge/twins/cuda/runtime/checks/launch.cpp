@@ -76,7 +76,8 @@ void Launch::publish(uint64_t block, Publication publication) {
   std::vector<Publication>& made = publications_[block];
   for (const Publication& earlier : made) {
     if (earlier.run == publication.run && earlier.thread == publication.thread && earlier.clock == publication.clock &&
-        earlier.barrier_clock == publication.barrier_clock) {
+        earlier.barrier_clock == publication.barrier_clock && earlier.known == publication.known &&
+        earlier.narrow <= publication.narrow) {
       return;  // the earlier one reaches more readers
     }
   }
@@ -85,16 +86,18 @@ void Launch::publish(uint64_t block, Publication publication) {
   time_.fetch_add(1, std::memory_order_release);
 }
 
-bool Launch::published(uint64_t block, Cell cell, uint64_t time) const {
+bool Launch::published(uint64_t block, Cell cell, uint64_t time, bool to_its_block) const {
   if (time == 0) return false;
   const std::lock_guard<std::mutex> lock(mutex_);
   const auto made = publications_.find(block);
   if (made == publications_.end()) return false;
   return std::any_of(made->second.begin(), made->second.end(), [&](const Publication& publication) {
-    if (publication.time >= time) return false;
+    if (publication.time >= time || (publication.narrow && !to_its_block)) return false;
     if (run_of(cell) != publication.run) return run_of(cell) < publication.run;
     if (clock_of(cell) < publication.barrier_clock) return true;
-    return thread_of(cell) == publication.thread && clock_of(cell) < publication.clock;
+    if (thread_of(cell) == publication.thread) return clock_of(cell) < publication.clock;
+    return publication.known != nullptr && thread_of(cell) / kWarp == publication.thread / kWarp &&
+           clock_of(cell) < (*publication.known)[thread_of(cell) % kWarp];
   });
 }
 
@@ -109,6 +112,11 @@ bool Launch::notes_same_value(uint64_t places) {
 void Launch::forgets_same_value(uint64_t places) {
   const std::lock_guard<std::mutex> lock(mutex_);
   same_values_.erase(places);
+}
+
+bool Launch::is_new(Kind note, uint64_t places) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  return notes_.insert({note, places}).second;
 }
 
 void Launch::found(Report report) {
@@ -157,13 +165,18 @@ void Block::begin(Launch* launch, uint64_t linear) {
   first_run_ = run_ = launch->new_run(linear);
   reset_clocks();
   seen_at_barrier_ = most_seen_ = 0;
-  fence_since_barrier_ = fence_at_barrier_ = some_look_ = false;
+  for (BlockFence& fence : block_fences_) fence = {};
+  some_look_ = false;
 }
 
 void Block::reset_clocks() {
-  barrier_clock_ = most_clock_ = fenced_barrier_ = 0;
+  barrier_clock_ = most_clock_ = 0;
+  for (BlockFence& fence : block_fences_) fence.barrier = 0;
   if (untouched_) return;
-  for (Thread& thread : threads_) thread.clock = thread.fence_clock = thread.fence_barrier = 0;
+  for (Thread& thread : threads_) {
+    thread.clock = 0;
+    for (Fence& fence : thread.fences) fence = {};
+  }
   for (Warp& warp : warps_) warp.used = false;
   untouched_ = true;
 }
@@ -181,7 +194,7 @@ Cell Block::stamp(uint32_t thread) const {
 // races with it are missed, and none is invented.
 void Block::leave_room_for_clocks() {
   if (most_clock_ < kMostClock) return;
-  fence_at_barrier_ = fence_at_barrier_ || fence_since_barrier_;
+  for (BlockFence& fence : block_fences_) fence.at_barrier = fence.at_barrier || fence.since_barrier;
   begin_new_run();
 }
 
@@ -193,10 +206,8 @@ void Block::barrier_passed() {
   } else {
     barrier_clock_ = ++most_clock_;
   }
-  if (fence_since_barrier_) {
-    fence_since_barrier_ = false;
-    fence_at_barrier_ = true;
-    fenced_barrier_ = barrier_clock_;
+  for (BlockFence& fence : block_fences_) {
+    if (std::exchange(fence.since_barrier, false)) fence = {false, true, barrier_clock_};
   }
 }
 
@@ -208,8 +219,9 @@ void Block::warp_synced(uint32_t warp, uint32_t lanes) {
     state.used = true;
     for (auto& row : state.known) row.fill(0);
   }
+  share_looks(warp, lanes);
   const uint32_t first = warp * kWarp;
-  std::array<uint32_t, kWarp> joined{};
+  LaneClocks joined{};
   for (uint32_t lane = 0; lane < kWarp; ++lane) {
     if ((lanes >> lane & 1) == 0) continue;
     for (uint32_t other = 0; other < kWarp; ++other) joined[other] = std::max(joined[other], state.known[lane][other]);
@@ -224,49 +236,90 @@ void Block::warp_synced(uint32_t warp, uint32_t lanes) {
   }
 }
 
-void Block::fence(uint32_t thread) {
+// What one lane has seen, all of them have that meet it.
+void Block::share_looks(uint32_t warp, uint32_t lanes) {
+  if (!any_looked_) return;
+  const uint32_t first = warp * kWarp, end = std::min(first + kWarp, threads());
+  for (const Look look : {Look::of_block, Look::ordered}) {
+    uint64_t most = 0;
+    for (uint32_t t = first; t < end; ++t) {
+      if (lanes >> (t - first) & 1) most = std::max(most, seen(t, look));
+    }
+    for (uint32_t t = first; t < end; ++t) {
+      if (lanes >> (t - first) & 1) threads_[t].seen[static_cast<size_t>(look)] = most;
+    }
+  }
+}
+
+void Block::fence(uint32_t thread, bool narrow) {
   leave_room_for_clocks();
   untouched_ = false;
-  fence_since_barrier_ = true;
   Thread& self = threads_[thread];
-  self.fence_barrier = barrier_clock_;
-  self.fence_clock = self.clock = clock(thread) + 1;
+  self.clock = clock(thread) + 1;
   most_clock_ = std::max(most_clock_, self.clock);
-}
-
-void Block::publish(uint32_t thread) {
-  const Thread& self = threads_[thread];
-  if (self.fence_clock == 0 && !fence_at_barrier_) return;
-  launch_->publish(linear_, {run_, thread, self.fence_clock, std::max(self.fence_barrier, fenced_barrier_), 0});
-}
-
-void Block::acquire(uint32_t thread) { threads_[thread].looks = some_look_ = any_looked_ = true; }
-
-uint64_t Block::seen(uint32_t thread) {
-  Thread& self = threads_[thread];
-  if (self.looks) {
-    self.looks = false;
-    self.seen = launch_->time();
-    most_seen_ = std::max(most_seen_, self.seen);
+  const Warp& warp = warps_[thread / kWarp];
+  const auto known = warp.used ? std::make_shared<const LaneClocks>(warp.known[thread % kWarp]) : nullptr;
+  for (int wide = 0; wide <= (narrow ? 0 : 1); ++wide) {
+    self.fences[wide] = {self.clock, barrier_clock_, known};
+    block_fences_[wide].since_barrier = true;
   }
-  return std::max(self.seen, seen_at_barrier_);
+  // What it has looked at before is in order from here on.
+  constexpr auto kRelaxed = static_cast<size_t>(Look::relaxed), kOrdered = static_cast<size_t>(Look::ordered);
+  if (narrow) return;
+  self.looks[kOrdered] = self.looks[kOrdered] || self.looks[kRelaxed];
+  self.seen[kOrdered] = std::max(self.seen[kOrdered], self.seen[kRelaxed]);
+}
+
+Publication Block::publication(uint32_t thread, bool narrow) const {
+  const Fence& fence = threads_[thread].fences[narrow ? 0 : 1];
+  const uint32_t barrier = std::max(fence.barrier, block_fences_[narrow ? 0 : 1].barrier);
+  return {run_, thread, fence.clock, barrier, 0, narrow, fence.known};
+}
+
+void Block::publish(uint32_t thread, bool narrow) {
+  const auto has_fence = [&](int wide) {
+    return threads_[thread].fences[wide].clock != 0 || block_fences_[wide].at_barrier;
+  };
+  const bool tells_all = !narrow && has_fence(1);
+  if (tells_all) launch_->publish(linear_, publication(thread, false));
+  const bool is_later = threads_[thread].fences[0].clock != threads_[thread].fences[1].clock ||
+                        block_fences_[0].barrier != block_fences_[1].barrier;
+  if (has_fence(0) && (!tells_all || is_later)) launch_->publish(linear_, publication(thread, true));
+}
+
+void Block::acquire(uint32_t thread, Look look) {
+  threads_[thread].looks[static_cast<size_t>(look)] = any_looked_ = true;
+  some_look_ = some_look_ || look != Look::of_block;
+}
+
+uint64_t Block::seen(uint32_t thread, Look look) {
+  Thread& self = threads_[thread];
+  const auto kind = static_cast<size_t>(look);
+  if (std::exchange(self.looks[kind], false)) {
+    self.seen[kind] = launch_->time();
+    if (look != Look::of_block) most_seen_ = std::max(most_seen_, self.seen[kind]);
+  }
+  return std::max(self.seen[kind], look == Look::of_block ? 0 : seen_at_barrier_);
 }
 
 std::optional<uint64_t> Block::block_of(Cell cell) const {
   return run_of(cell) == run_ ? linear_ : launch_->block_of(run_of(cell));
 }
 
-bool Block::ordered(Cell cell, uint64_t block, uint32_t thread) {
-  if (block == linear_) {
-    if (run_of(cell) != run_ || clock_of(cell) < barrier_clock_) return true;
+Order Block::ordered(Cell cell, uint64_t block, uint32_t thread) {
+  const bool own = block == linear_;
+  if (own) {
+    if (run_of(cell) != run_ || clock_of(cell) < barrier_clock_) return Order::full;
     const auto other = static_cast<uint32_t>(thread_of(cell));
-    if (other == thread) return true;
+    if (other == thread) return Order::full;
     const Warp& warp = warps_[thread / kWarp];
     if (other / kWarp == thread / kWarp && warp.used && warp.known[thread % kWarp][other % kWarp] > clock_of(cell)) {
-      return true;
+      return Order::full;
     }
   }
-  return launch_->published(block, cell, seen(thread));
+  const auto knows = [&](Look look) { return launch_->published(block, cell, seen(thread, look), own); };
+  if (knows(Look::ordered) || (own && knows(Look::of_block))) return Order::full;
+  return knows(Look::relaxed) ? Order::without_fence : Order::none;
 }
 
 }  // namespace opbridge_twin::checks

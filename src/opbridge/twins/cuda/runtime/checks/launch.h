@@ -8,6 +8,7 @@
 #include <array>
 #include <atomic>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <set>
@@ -36,6 +37,8 @@ Cell take_run_number();
 // Of a run that got no number of its own: whose it is, and when, is not known.
 inline bool is_nobodys(Cell cell) { return run_of(cell) == kMostRun; }
 
+using LaneClocks = std::array<uint32_t, kWarp>;
+
 // A thread said, by an atomic after a fence, that what it did is there for others to see.
 struct Publication {
   Cell run;
@@ -43,7 +46,19 @@ struct Publication {
   Cell clock;          // its own accesses before this one
   Cell barrier_clock;  // … and everything in its block before this one
   uint64_t time;       // how many publications of the launch came before
+  bool narrow;         // for threads of its own block alone
+  // What the thread knew of the accesses of its warp's lanes, where these have met.
+  std::shared_ptr<const LaneClocks> known;
 };
+
+// How a thread looks for what others have published: those of its block alone, or all; and whether what it reads from
+// then on comes after the look, or only after a fence to come.
+enum class Look : uint8_t { of_block, relaxed, ordered };
+constexpr size_t kLooks = 3;
+
+// Whether an access comes before another one.  Where the later thread has looked and not ordered what it reads after
+// that, hardware may go wrong, and mostly does not.
+enum class Order : uint8_t { none, without_fence, full };
 
 // One launch that is checked: its blocks run on several threads, each of which has its own part of what is written
 // here.
@@ -69,12 +84,15 @@ class Launch {
   void publish(uint64_t block, Publication publication);
   uint64_t time() const { return time_.load(std::memory_order_acquire); }
   // Whether a cell's access was published by its block before `time`.
-  bool published(uint64_t block, Cell cell, uint64_t time) const;
+  bool published(uint64_t block, Cell cell, uint64_t time, bool to_its_block) const;
 
   // Pairs of places in the code whose threads were seen to write the same values.
   bool knows_same_value(uint64_t places) const;
   bool notes_same_value(uint64_t places);  // true where that is new
   void forgets_same_value(uint64_t places);
+
+  // Whether a note on these places has not been made before.
+  bool is_new(Kind note, uint64_t places);
 
   // Kept until the launch ends, so that what is said does not depend on which block came first.
   void found(Report report);
@@ -97,6 +115,7 @@ class Launch {
   std::map<uint64_t, std::vector<Publication>> publications_;
   std::map<std::string, Report> reports_;
   std::set<uint64_t> same_values_;
+  std::set<std::pair<Kind, uint64_t>> notes_;
 };
 
 // The block that runs on a thread of the machine; used for one after the other.
@@ -120,35 +139,48 @@ class Block {
   void begin_new_run();
   void barrier_passed();
   void warp_synced(uint32_t warp, uint32_t lanes);
-  void fence(uint32_t thread);
+  void fence(uint32_t thread, bool narrow);
   // An atomic or volatile store of the thread's, and a load, which is still to come: what it will have seen is taken to
   // be all that was published by the time somebody asks.
-  void publish(uint32_t thread);
-  void acquire(uint32_t thread);
+  void publish(uint32_t thread, bool narrow);
+  void acquire(uint32_t thread, Look look);
 
   // Whose access a cell tells of: this block's, another's of the launch, or nobody's who could be in the way.
   std::optional<uint64_t> block_of(Cell cell) const;
   // Whether that access is known to come before what the thread does now.
-  bool ordered(Cell cell, uint64_t block, uint32_t thread);
+  Order ordered(Cell cell, uint64_t block, uint32_t thread);
 
  private:
+  struct Fence {
+    uint32_t clock = 0;  // of its thread in this run, 0 for none
+    uint32_t barrier = 0;
+    std::shared_ptr<const LaneClocks> known = {};
+  };
   struct Thread {
-    uint32_t clock = 0;        // its own; the block's barrier may be ahead
-    uint32_t fence_clock = 0;  // at its last fence in this run, 0 for none
-    uint32_t fence_barrier = 0;
-    uint64_t seen = 0;   // publications it knows of
-    bool looks = false;  // it is about to see more of them
+    uint32_t clock = 0;                   // its own; the block's barrier may be ahead
+    Fence fences[2];                      // its last one of any kind, and its last one for all blocks
+    std::array<uint64_t, kLooks> seen{};  // publications it knows of
+    std::array<bool, kLooks> looks{};     // it is about to see more of them
   };
   // For each lane, up to which clock it knows what the others did.
   struct Warp {
     bool used = false;
-    std::array<std::array<uint32_t, kWarp>, kWarp> known;
+    std::array<LaneClocks, kWarp> known;
+  };
+  // Of fences by any thread before a barrier, which are fences for all: what they did before the barrier, an atomic
+  // after it tells.
+  struct BlockFence {
+    bool since_barrier = false;
+    bool at_barrier = false;
+    uint32_t barrier = 0;
   };
 
   uint32_t clock(uint32_t thread) const { return std::max(threads_[thread].clock, barrier_clock_); }
   void reset_clocks();
   void leave_room_for_clocks();
-  uint64_t seen(uint32_t thread);
+  uint64_t seen(uint32_t thread, Look look);
+  Publication publication(uint32_t thread, bool narrow) const;
+  void share_looks(uint32_t warp, uint32_t lanes);
 
   Launch* launch_ = nullptr;
   uint64_t linear_ = 0;
@@ -158,13 +190,10 @@ class Block {
   uint32_t most_clock_ = 0;
   uint64_t seen_at_barrier_ = 0;
   uint64_t most_seen_ = 0;
-  bool some_look_ = false;   // since the last barrier
-  bool any_looked_ = false;  // since the block began
-  // A fence by any thread before a barrier is one for all: what they did before the barrier, an atomic after it tells.
-  bool fence_since_barrier_ = false;
-  bool fence_at_barrier_ = false;
-  uint32_t fenced_barrier_ = 0;
-  bool untouched_ = false;  // no thread has a clock of its own
+  bool some_look_ = false;      // since the last barrier
+  bool any_looked_ = false;     // since the block began
+  BlockFence block_fences_[2];  // of any kind, and for all blocks
+  bool untouched_ = false;      // no thread has a clock of its own
   std::vector<Thread> threads_;
   std::vector<Warp> warps_;
 };

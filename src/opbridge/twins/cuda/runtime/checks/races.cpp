@@ -21,6 +21,11 @@ constexpr useconds_t kUntilWritten = 100;
 
 constexpr size_t kMany = 4096;
 
+uint64_t places_of(const Touch& touch, Cell last) {
+  const Cell here = site_of(touch.at), there = last & kSiteMask;
+  return std::min(here, there) << kStateShift | std::max(here, there);
+}
+
 struct Suspicion {
   Touch touch;
   uintptr_t address;
@@ -35,15 +40,14 @@ struct Suspicion {
     memcpy(&value, reinterpret_cast<const void*>(address), bytes);
     return value;
   }
-  uint64_t places() const {
-    const Cell here = site_of(touch.at), there = last & kSiteMask;
-    return std::min(here, there) << kStateShift | std::max(here, there);
-  }
+  uint64_t places() const { return places_of(touch, last); }
 };
 
 thread_local std::vector<Suspicion> suspicions;
 
-const char* name_of(State state) {
+const char* name_of(Cell cell) {
+  const State state = static_cast<State>(state_of(cell));
+  if (is_volatile(cell & kSiteMask)) return state == kAtomic ? "volatile write" : "volatile read";
   switch (state) {
     case kWrite:
       return "write";
@@ -64,7 +68,7 @@ Report report_of(Kind kind, std::string what, const Touch& touch, Cell last, std
   const std::string here = place(touch.at);
   const std::string there = place(site_address(last & kSiteMask));
   const std::string one = in_words(touch) + " at " + report.details.front().second;
-  std::string other = std::string(name_of(static_cast<State>(state_of(last)))) + " at " + there + ", ";
+  std::string other = std::string(name_of(last)) + " at " + there + ", ";
   bool other_first = false;
   if (other_block) {
     const auto thread = static_cast<uint32_t>(thread_of(last));
@@ -115,7 +119,26 @@ void report_race(const Touch& touch, Cell last, std::optional<uint64_t> other_bl
   Report report = report_of(kind, who + " on " + memory_of(touch) + ": nothing orders them, and one writes", touch,
                             last, other_block);
   report.compared_read = read_beside_atomic(touch, last);
+  const Cell state = state_of(last);
+  if (touch.access.atomic && (state == kAtomic || state == kAtomicRead)) {
+    report.what = "two blocks race on " + memory_of(touch) + ": an atomic for one block is none to another one";
+    report.advice =
+        "use the function without _block, or thread_scope_device: blocks are of one device, not of one block";
+  }
   found(std::move(report));
+}
+
+void note_volatile(const Touch& touch, Cell last, uint64_t other_block) {
+  if (!worker.block->launch().is_new(Kind::volatile_sync, places_of(touch, last))) return;
+  found(report_of(Kind::volatile_sync, "threads hand over a value by volatile, which orders nothing", touch, last,
+                  other_block));
+}
+
+void note_missing_fence(const Touch& touch, Cell last, uint64_t other_block) {
+  if (!worker.block->launch().is_new(Kind::missing_fence, places_of(touch, last))) return;
+  found(report_of(Kind::missing_fence,
+                  "a thread uses " + memory_of(touch) + " after a relaxed atomic, and no fence lies between", touch,
+                  last, other_block));
 }
 
 void suspect(const Touch& touch, uintptr_t address, size_t bytes, Cell last, std::optional<uint64_t> other_block) {

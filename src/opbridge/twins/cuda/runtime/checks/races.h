@@ -28,6 +28,11 @@ std::string where_it_lies(const Touch& touch);
 // that is of another stream.
 void report_race(const Touch& touch, Cell last, std::optional<uint64_t> other_block);
 
+// What is no failure: a value handed over by volatile, and one used without a fence behind the atomic that says it is
+// there.
+void note_volatile(const Touch& touch, Cell last, uint64_t other_block);
+void note_missing_fence(const Touch& touch, Cell last, uint64_t other_block);
+
 // A write that is about to race with another write.  Where it leaves the bytes as it found them, both wrote the same
 // value, and that is a note: so they are looked at again before anybody else can have written them.
 void suspect(const Touch& touch, uintptr_t address, size_t bytes, Cell last, std::optional<uint64_t> other_block);

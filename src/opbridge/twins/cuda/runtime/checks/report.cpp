@@ -27,6 +27,7 @@ constexpr int kIllegalAddress = 700;
 constexpr int kLaunchTimeout = 702;
 constexpr int kAssert = 710;
 constexpr int kMisalignedAddress = 716;
+constexpr int kInvalidPc = 718;
 constexpr int kLaunchFailure = 719;
 
 Meaning meaning(Kind kind) {
@@ -63,6 +64,14 @@ Meaning meaning(Kind kind) {
     case Kind::same_value:
       return {"same-value", 0, false,
               "let one thread write it: more threads cost time, and different values would be a race"};
+    case Kind::volatile_sync:
+      return {
+          "volatile-sync", 0, false,
+          "use an atomic, such as cuda::atomic_ref or atomicAdd(p, 0): CUDA's memory model has no order for volatile"};
+    case Kind::missing_fence:
+      return {"missing-fence", 0, false,
+              "put __threadfence() between taking the lock or flag and using what it guards, or acquire by "
+              "cuda::atomic_ref"};
     case Kind::unset_shared:
       return {"uninitialised-shared", kLaunchFailure, false,
               "write shared memory before reading it: it holds what another block left there"};
@@ -102,6 +111,9 @@ Meaning meaning(Kind kind) {
               "use less, or use dynamic shared memory, whose limit cudaFuncSetAttribute raises"};
     case Kind::trap:
       return {"trap", kAssert, true, "check why the kernel ran trap: it ended itself"};
+    case Kind::bad_call:
+      return {"bad-call", kInvalidPc, true,
+              "check the function pointer: it is null, was changed, or is a function of the host"};
     case Kind::endless:
       return {"endless", kLaunchTimeout, true,
               "look for a loop that never ends; OPBRIDGE_TWIN_TIMEOUT sets the limit in seconds, 0 for none"};

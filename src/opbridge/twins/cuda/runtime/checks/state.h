@@ -87,7 +87,14 @@ struct Worker {
   uintptr_t harmless_begin = 0;  // memory last found to be nobody's business: constants, arguments, thread-local data
   size_t harmless_bytes = 0;
   Block* block = nullptr;
-  uint32_t spins = 0;           // atomics since another thread of the block ran
+  const void* asm_at = nullptr;  // the place of the inline PTX that the thread runs
+  uint32_t spins = 0;            // atomics since another thread of the block ran
+  uint32_t rows = 0;             // of many spins
+  uint32_t vain_looks = 0;       // since the value that the running thread looks for was another one
+  uint32_t patience = 64;        // after so many of these it lets others run
+  const volatile void* looked_at = nullptr;
+  bool narrow = false;  // atomics and fences are for the threads of the block alone
+  uint64_t looked_for = 0;
   bool has_suspicions = false;  // of values
 
   uint32_t thread() const { return static_cast<uint32_t>(thread_of(stamp)); }
@@ -124,12 +131,20 @@ const void* site_address(Cell site);
 void remember_compared_read(Cell site);
 bool is_compared_read(Cell site);
 
+// Places of atomics for the threads of a block alone, and of volatile accesses that pass for atomics.
+void remember_narrow(Cell site);
+bool is_narrow(Cell site);
+void remember_volatile(Cell site);
+bool is_volatile(Cell site);
+
 // Atomics both read and write.
 struct Access {
   bool reads;
   bool writes;
   bool atomic;
   bool compares = false;  // writes only where it finds what the program has read before
+  bool narrow = false;    // atomic for the threads of its block alone
+  bool is_volatile = false;
 };
 inline bool is_plain_load(Access access) { return !access.writes && !access.atomic; }
 constexpr Access kLoad{true, false, false};

@@ -50,6 +50,7 @@ constexpr Text kTexts[] = {
     OB_TWIN_ERROR(cudaErrorHostMemoryAlreadyRegistered, "part or all of the requested memory range is already mapped"),
     OB_TWIN_ERROR(cudaErrorHostMemoryNotRegistered, "pointer does not correspond to a registered memory region"),
     OB_TWIN_ERROR(cudaErrorMisalignedAddress, "misaligned address"),
+    OB_TWIN_ERROR(cudaErrorInvalidPc, "invalid program counter"),
     OB_TWIN_ERROR(cudaErrorLaunchFailure, "unspecified launch failure"),
     OB_TWIN_ERROR(cudaErrorCooperativeLaunchTooLarge, "too many blocks in cooperative launch"),
     OB_TWIN_ERROR(cudaErrorNotPermitted, "operation not permitted"),

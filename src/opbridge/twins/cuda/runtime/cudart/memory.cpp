@@ -67,6 +67,7 @@ class Memory {
   void each(const std::function<void(const char*, size_t)>& visit);
 
  private:
+  void close_all_to_host();
   bool reserve();
   char* take(size_t bytes);
   bool open(char* pages, size_t bytes);
@@ -184,6 +185,11 @@ cudaError_t Memory::allocate(void** result, size_t bytes, Space space, const cha
   checks::allocated(space, begin, bytes, how, where);
   if (space != Space::device) seen_by_host(begin, bytes);
   *result = begin;
+  if (space == Space::device && is_of_main_program(where)) {
+    note_program(where);
+    open_pages();
+    close_all_to_host();
+  }
   return cudaSuccess;
 }
 
@@ -259,6 +265,10 @@ void Memory::each(const std::function<void(const char*, size_t)>& visit) {
 
 void Memory::close_to_host() {
   std::lock_guard<std::mutex> hold(guard_);
+  close_all_to_host();
+}
+
+void Memory::close_all_to_host() {
   if (live_.empty() || !may_close(live_.size(), used_)) return;
   std::vector<Pages> closed;
   for (const auto& [begin, allocation] : live_) {

@@ -241,6 +241,10 @@ void Block::fail_left_out() {
   launch_->fail(linear, checks::Failure::divergent_barrier, "which the other threads left out", waiting());
 }
 
+void Block::fail_left_by_blocks() {
+  launch_->fail(linear, checks::Failure::divergent_barrier, "which other blocks of the grid never reach", waiting());
+}
+
 void Block::fail_stuck() {
   using checks::Failure;
   const bool at_a_barrier = at_barrier_ + at_grid_barrier_ > 0;

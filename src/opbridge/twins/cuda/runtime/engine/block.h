@@ -51,6 +51,7 @@ struct Warp {
 class Queue {
  public:
   bool empty() const { return begin_ == end_; }
+  unsigned size() const { return end_ - begin_; }
   void push(unsigned thread) { threads_[end_++ % kMostThreads] = static_cast<unsigned short>(thread); }
   unsigned pop() { return threads_[begin_++ % kMostThreads]; }
   unsigned front() const { return threads_[begin_ % kMostThreads]; }
@@ -87,15 +88,19 @@ class Block {
   void step_back(unsigned thread) { ready_->push(thread); }
 
   bool has_ready() const { return scheduled_ && !ready_->empty(); }
+  unsigned ready() const { return scheduled_ ? ready_->size() : 0; }
   unsigned next_ready();
   // Null, or the fiber that is probably next.
   const Fiber* upcoming() const { return has_ready() ? threads_[ready_->front()].fiber : nullptr; }
   bool has_unstarted() const { return view.next < count_; }
+  bool can_run() const { return has_ready() || has_unstarted(); }
   bool over() const { return !scheduled_ || ended_ == count_; }
   bool all_at_grid_barrier() const { return at_grid_barrier_ > 0 && at_grid_barrier_ + ended_ == count_; }
   bool has_ended_threads() const { return scheduled_ && ended_ > 0; }
   // Some wait at a barrier, and others have ended.
   [[noreturn]] void fail_left_out();
+  // All wait at the grid's barrier, and another block has left the kernel.
+  [[noreturn]] void fail_left_by_blocks();
   // No thread can go on, and some wait.
   [[noreturn]] void fail_stuck();
 

@@ -20,6 +20,13 @@ Worker& running(const char* what) {
   abort();
 }
 
+// In the midst of an atomic, whose scope is this thread's.
+void yield(Worker& worker, unsigned thread, bool elsewhere) {
+  const int narrow = ob_twin_narrow(0);
+  worker.yield(thread, elsewhere);
+  ob_twin_narrow(narrow);
+}
+
 [[noreturn]] void end_in_trap(const Worker& worker, unsigned thread, const char* why, const void* where) {
   worker.launch().fail(worker.block().linear, checks::Failure::trap, why, {{thread, where}});
 }
@@ -85,7 +92,8 @@ unsigned ob_twin_converged(unsigned thread) {
 void ob_twin_grid_barrier(unsigned thread) {
   Worker& worker = running("grid.sync");
   if (!worker.launch().cooperative) {
-    ob_twin_trap(thread, "grid.sync() in a launch that is not cooperative: use cudaLaunchCooperativeKernel");
+    end_in_trap(worker, thread, "grid.sync() in a launch that is not cooperative: use cudaLaunchCooperativeKernel",
+                HERE);
   }
   worker.settle(thread);
   profile::waited(profile::Kind::barrier, HERE, FRAME);
@@ -100,12 +108,14 @@ void ob_twin_yield_thread(unsigned thread) {
   Worker* worker = Worker::running();
   if (worker == nullptr) return;
   worker->settle(thread);
-  worker->yield(thread);
+  yield(*worker, thread, true);
 }
 
-void ob_twin_yield() {
+void ob_twin_yield(int elsewhere) {
   Worker& worker = running("a yield");
-  ob_twin_yield_thread(worker.thread());
+  const unsigned thread = worker.thread();
+  worker.settle(thread);
+  yield(worker, thread, elsewhere != 0);
 }
 
 void* ob_twin_shared(unsigned* slot, size_t bytes, size_t alignment, const char* name) {

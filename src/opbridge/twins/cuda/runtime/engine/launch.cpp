@@ -33,6 +33,12 @@ thread_local const ob_twin_kernel* asked = nullptr;
 
 checks::Dim dim(ob_twin_dim d) { return {d.x, d.y, d.z}; }
 
+// As many as the device holds at a time.
+uint64_t resident_blocks(ob_twin_dim block, size_t shared_bytes) {
+  const auto threads = static_cast<unsigned>(dim(block).count());
+  return uint64_t{kMultiprocessors} * blocks_per_multiprocessor(threads, shared_bytes);
+}
+
 // Why no GPU of the twin's kind runs a launch.
 struct Objection {
   cudaError_t error;
@@ -88,8 +94,7 @@ std::optional<Objection> objection(const Configuration& c, const ob_twin_kernel*
         text("cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes) allows up to %zu",
              kMostSharedBytes)};
   }
-  const uint64_t resident =
-      uint64_t{kMultiprocessors} * blocks_per_multiprocessor(static_cast<unsigned>(threads), c.shared_bytes);
+  const uint64_t resident = resident_blocks(block, c.shared_bytes);
   if (c.cooperative && blocks > resident) {
     return Objection{cudaErrorCooperativeLaunchTooLarge,
                      text("a cooperative launch of %llu blocks, and the device holds %llu of this size at a time",
@@ -99,26 +104,41 @@ std::optional<Objection> objection(const Configuration& c, const ob_twin_kernel*
   return {};
 }
 
-void run_blocks(void* state, int64_t begin, int64_t end) {
-  Launch& launch = *static_cast<Launch*>(state);
+void run_blocks(Launch& launch, uint64_t begin, uint64_t end) {
   try {
-    Worker::mine().run(launch, static_cast<uint64_t>(begin), static_cast<uint64_t>(end));
+    Worker::mine().run(launch, begin, end);
   } catch (const std::bad_alloc&) {
     launch.error = cudaErrorMemoryAllocation;
   }
 }
 
+// What is left of the grid, on one OS thread.
+void run_rest(void* state, int64_t, int64_t) {
+  Launch& launch = *static_cast<Launch*>(state);
+  for (uint64_t begin, end; launch.take(begin, end);) run_blocks(launch, begin, end);
+}
+
 void run_sample(void* state, int64_t begin, int64_t end) {
-  const std::vector<uint64_t>& sample = *static_cast<Launch*>(state)->sample;
+  Launch& launch = *static_cast<Launch*>(state);
   for (int64_t i = begin; i < end; ++i) {
-    const auto block = static_cast<int64_t>(sample[static_cast<size_t>(i)]);
-    run_blocks(state, block, block + 1);
+    const uint64_t block = (*launch.sample)[static_cast<size_t>(i)];
+    run_blocks(launch, block, block + 1);
   }
+}
+
+// A block that waits for one that has not begun finds it here, whichever OS thread would have come to it.
+void run_grid(Launch& launch) {
+  constexpr uint64_t kPieces = 4;  // a thread, so that one slow thread does not hold up the rest
+  const auto threads = static_cast<uint64_t>(ob::pool.size());
+  launch.piece = threads == 1 ? launch.blocks() : (launch.blocks() - 1) / (threads * kPieces) + 1;
+  const uint64_t pieces = (launch.blocks() - 1) / launch.piece + 1;
+  ob::pool.run(static_cast<int64_t>(std::min(threads, pieces)), 1, run_rest, &launch);
 }
 
 void run(Launch& launch, bool sample_alone) {
   if (sample_alone) return ob::pool.run(static_cast<int64_t>(launch.sample->size()), 1, run_sample, &launch);
-  if (!launch.cooperative) return ob::pool.run(static_cast<int64_t>(launch.blocks()), 1, run_blocks, &launch);
+  launch.most_resident = resident_blocks(launch.block, launch.shared_bytes);
+  if (!launch.cooperative) return run_grid(launch);
   try {
     Worker::mine().run_cooperative(launch);
   } catch (const std::bad_alloc&) {
@@ -155,6 +175,21 @@ std::vector<uint64_t> alone_of(const Configuration& c) {
 }
 
 }  // namespace
+
+bool Launch::take(uint64_t& begin, uint64_t& end) {
+  if (piece == 0) return false;
+  const uint64_t first = next.fetch_add(piece, std::memory_order_relaxed);
+  if (first >= blocks()) return false;
+  begin = first;
+  end = std::min(first + piece, blocks());
+  return true;
+}
+
+bool Launch::enter() {
+  if (resident.fetch_add(1, std::memory_order_relaxed) + 1 < most_resident) return true;
+  leave();
+  return false;
+}
 
 void Children::add(Child child) {
   const std::lock_guard<std::mutex> lock(mutex_);
@@ -254,6 +289,7 @@ void ob_twin_launch(const ob_twin_kernel* kernel, const char* name, const void* 
                 {}};
   if (checked != nullptr) profile::launch_begins(launch);
   open_pages();
+  catch_bad_calls();
   run(launch, sample_alone);
   kernels_wrote();
   close_to_host();

@@ -65,7 +65,18 @@ struct Launch {
   Children children;
   mutable std::atomic<bool> has_noted_return = false;
 
+  uint64_t piece = 0;  // so many blocks an OS thread takes at a time; 0 where each is told which are its own
+  uint64_t most_resident = 0;
+  std::atomic<uint64_t> next = 0;      // the first that nobody has taken
+  std::atomic<uint64_t> resident = 0;  // begun and not over, where some wait for others
+
   uint64_t blocks() const { return uint64_t{grid.x} * grid.y * grid.z; }
+
+  // Gives the caller the next blocks; false where none are left.
+  bool take(uint64_t& begin, uint64_t& end);
+  // Makes room for one more block on the device; false where it is full, and a block has to end first.
+  bool enter();
+  void leave() { resident.fetch_sub(1, std::memory_order_relaxed); }
 
   bool checks_block(uint64_t block) const {
     return checked != nullptr && (sample == nullptr || std::binary_search(sample->begin(), sample->end(), block));

@@ -1,7 +1,9 @@
 #include "worker.h"
 
 #include <driver_types.h>
+#include <sched.h>
 
+#include <algorithm>
 #include <new>
 
 #include "profile.h"
@@ -35,9 +37,13 @@ bool Worker::may_run(Block& block) {
 }
 
 bool Worker::begin_next_block() {
-  if (blocks_left_ == 0) return false;
-  --blocks_left_;
-  block_->begin_next();
+  if (next_ == last_) return false;
+  if (block_->linear + 1 == next_) {
+    block_->begin_next();
+  } else {
+    block_->begin(*launch_, next_);
+  }
+  ++next_;
   if (may_run(*block_)) return true;
   block_->begin_nothing();
   return false;
@@ -45,7 +51,9 @@ bool Worker::begin_next_block() {
 
 void Worker::run(Launch& launch, uint64_t first_block, uint64_t last_block) {
   launch_ = &launch;
-  blocks_left_ = last_block - first_block - 1;
+  next_ = first_block + 1;
+  last_ = last_block;
+  turns_ = 0;
   block_ = own_block_.get();
   block_->begin(launch, first_block);
   if (may_run(*block_)) enter();
@@ -58,18 +66,14 @@ void Worker::run_cooperative(Launch& launch) {
     ~Ending() { blocks.clear(); }
   } ending{grid_};
   launch_ = &launch;
-  blocks_left_ = 0;
+  next_ = last_ = 0;
+  turns_ = 0;
   for (uint64_t i = 0; i < launch.blocks(); ++i) {
     grid_.push_back(std::make_unique<Block>());
     grid_.back()->begin(launch, i);
     if (!may_run(*grid_.back())) return;
   }
-  block_ = grid_.front().get();
-  if (block_->checked != nullptr) {
-    checks::block_resumed(block_->checked);
-    profile::block_resumed(*block_);
-    show_block(*block_);
-  }
+  go_on_with(*grid_.front());
   enter();
 }
 
@@ -84,8 +88,28 @@ void Worker::enter() {
   if (!abandoned_) return;
   abandoned_ = false;
   fibers_.reclaim();
+  forget_blocks();
+}
+
+// In the midst of what they did.
+void Worker::forget_blocks() {
+  for (const auto& block : grid_) {
+    if (block.get() == block_ || block->checked == nullptr) continue;
+    profile::block_abandoned(*block);
+    checks::block_end(block->checked);
+  }
   profile::block_abandoned(*block_);
   if (block_->checked != nullptr) checks::block_end(block_->checked);
+  if (!launch_->cooperative && !grid_.empty()) {
+    own_block_ = std::move(grid_.front());
+    grid_.clear();
+  }
+}
+
+void Worker::end_block() {
+  profile::block_ends(*block_);
+  if (block_->checked != nullptr) checks::block_end(block_->checked);
+  block_->checked = nullptr;
 }
 
 void Worker::begin_loop() {
@@ -111,9 +135,8 @@ void Worker::run_threads() {
   if (!block_->has_ready()) {
     if (block_->has_unstarted()) return begin_loop();
     if (block_->over()) {
-      profile::block_ends(*block_);
-      if (block_->checked != nullptr) checks::block_end(block_->checked);
-      if (begin_next_block()) return begin_loop();
+      end_block();
+      if (grid_.empty() && begin_next_block()) return begin_loop();
     }
   }
   Fiber* ended = fiber_;
@@ -135,16 +158,22 @@ void Worker::hand_over(Fiber* from) {
   }
 }
 
-void Worker::yield(unsigned thread) {
-  // Threads that have not begun come first: those that are ready may be spinning too.
-  if (!block_->has_unstarted() && !block_->has_ready()) return;
-  Fiber* self = fiber_;
-  block_->step_back(thread);
+// Threads that have not begun come first: those that are ready may be spinning too.
+void Worker::run_block(Fiber* from) {
   if (block_->has_unstarted()) {
-    start_loop(self);
+    start_loop(from);
   } else {
-    hand_over(self);
+    hand_over(from);
   }
+}
+
+void Worker::yield(unsigned thread, bool elsewhere) {
+  if (!elsewhere && !block_->can_run()) return;
+  Fiber* const self = fiber_;
+  block_->step_back(thread);
+  // All threads that could go on had a turn, and this one still waits.
+  if (elsewhere && !block_->has_unstarted() && ++turns_ >= block_->ready() && !turn_to_another_block()) sched_yield();
+  run_block(self);
 }
 
 void Worker::show_thread(unsigned thread) {
@@ -178,33 +207,88 @@ void Worker::start_loop(Fiber* from) {
 
 void Worker::back_to_host(Fiber* from) { ob_twin_switch(&from->stack_pointer, host_); }
 
+// One after the other; behind the last of them another one begins, where the device has room for it.
+bool Worker::turn_to_another_block() {
+  turns_ = 0;
+  const auto here = std::find_if(grid_.begin(), grid_.end(), [this](const auto& one) { return one.get() == block_; });
+  const auto can_run = [](const auto& one) { return one->can_run(); };
+  auto other = here == grid_.end() ? here : std::find_if(here + 1, grid_.end(), can_run);
+  if (other == grid_.end()) {
+    if (begin_another_block()) return true;
+    other = std::find_if(grid_.begin(), here, can_run);
+    if (other == here) return false;
+  }
+  go_on_with(**other);
+  return true;
+}
+
+bool Worker::begin_another_block() {
+  if (launch_->piece == 0 || !launch_->enter()) return false;
+  std::unique_ptr<Block> block;
+  if (next_ != last_ || launch_->take(next_, last_)) block.reset(new (std::nothrow) Block);
+  if (block == nullptr) {
+    launch_->leave();
+    return false;
+  }
+  block->begin(*launch_, next_);
+  if (!may_run(*block)) {  // an earlier one has failed
+    launch_->leave();
+    return false;
+  }
+  ++next_;
+  if (grid_.empty()) grid_.push_back(std::move(own_block_));
+  grid_.push_back(std::move(block));
+  block_ = grid_.back().get();
+  return true;
+}
+
+void Worker::go_on_with(Block& block) {
+  block_ = &block;
+  if (block.checked == nullptr) return;
+  checks::block_resumed(block.checked);
+  profile::block_resumed(block);
+  show_block(block);
+}
+
+void Worker::drop_ended_blocks() {
+  const auto is_over = [](const auto& block) { return block->over(); };
+  const auto kept = std::stable_partition(grid_.begin(), grid_.end(), [&](const auto& one) { return !is_over(one); });
+  for (auto one = kept; one != grid_.end(); ++one) launch_->leave();
+  grid_.erase(kept, grid_.end());
+}
+
 // The running block is over, or waits for the others of its grid.
 void Worker::next_block(Fiber* from) {
-  bool waiting = false;
-  for (int round = 0; round < 2; ++round) {
-    for (const auto& block : grid_) {
-      const bool can_run = block->has_ready() || block->has_unstarted();
-      waiting = waiting || block->all_at_grid_barrier();
-      if (!can_run) continue;
-      block_ = block.get();
-      if (launch_->checked != nullptr) {
-        checks::block_resumed(block_->checked);
-        profile::block_resumed(*block_);
-        show_block(*block_);
-      }
-      return hand_over(from);
-    }
-    if (!waiting) return back_to_host(from);
-    for (const auto& block : grid_) {
-      if (block->over()) block_->fail_stuck();  // it waits for a block that has left the kernel
-      if (launch_->checked == nullptr || !block->has_ended_threads()) continue;
-      block_ = block.get();
-      checks::block_resumed(block_->checked);
-      block_->fail_left_out();
-    }
-    if (launch_->checked != nullptr) checks::grid_synced(launch_->checked);
-    for (const auto& block : grid_) block->leave_grid_barrier();
+  if (!launch_->cooperative) drop_ended_blocks();
+  const auto can_run = [](const auto& one) { return one->can_run(); };
+  auto next = std::find_if(grid_.begin(), grid_.end(), can_run);
+  if (next == grid_.end()) {
+    const auto waits = [](const auto& one) { return one->all_at_grid_barrier(); };
+    if (std::none_of(grid_.begin(), grid_.end(), waits)) return back_to_host(from);
+    pass_grid_barrier();
+    next = grid_.begin();
   }
+  turns_ = 0;
+  go_on_with(**next);
+  if (grid_.size() == 1 && !launch_->cooperative) {
+    own_block_ = std::move(grid_.front());
+    grid_.clear();
+  }
+  run_block(from);
+}
+
+// No block can run, and some have come to the barrier: all should have.
+void Worker::pass_grid_barrier() {
+  const auto left = [](const auto& one) { return one->over() || !one->all_at_grid_barrier(); };
+  const bool some_left = std::any_of(grid_.begin(), grid_.end(), left);
+  for (const auto& block : grid_) {
+    if (!block->all_at_grid_barrier()) continue;
+    if (!some_left && (launch_->checked == nullptr || !block->has_ended_threads())) continue;
+    go_on_with(*block);
+    some_left ? block->fail_left_by_blocks() : block->fail_left_out();
+  }
+  if (launch_->checked != nullptr) checks::grid_synced(launch_->checked);
+  for (const auto& block : grid_) block->leave_grid_barrier();
 }
 
 void Worker::abandon(int error) {

@@ -1,4 +1,4 @@
-// What one OS thread runs: a block at a time, or all blocks of a cooperative grid in turns.
+// What one OS thread runs: a block at a time, or several in turns where these wait for each other.
 #ifndef OPBRIDGE_TWIN_RUNTIME_ENGINE_WORKER_H
 #define OPBRIDGE_TWIN_RUNTIME_ENGINE_WORKER_H
 
@@ -38,7 +38,8 @@ class Worker {
   }
   // Lets others run until its turn comes again.
   void wait() { hand_over(fiber_); }
-  void yield(unsigned thread);
+  // The same for a thread that could go on: where `elsewhere`, other blocks run too, once its own has had its turns.
+  void yield(unsigned thread, bool elsewhere);
 
   // In the loop of a checked kernel.  False where the loop has been left.
   bool begin_thread(unsigned x, unsigned y, unsigned z) {
@@ -63,6 +64,15 @@ class Worker {
   bool may_run(Block& block);
   bool begin_next_block();
   void enter();
+  void end_block();
+  void forget_blocks();
+
+  // For blocks that run in turns.
+  bool turn_to_another_block();
+  bool begin_another_block();
+  void go_on_with(Block& block);
+  void drop_ended_blocks();
+  void pass_grid_barrier();
 
   // From here on `from` is left until somebody switches back to it.
   void hand_over(Fiber* from);
@@ -70,6 +80,7 @@ class Worker {
   void start_loop(Fiber* from);
   void switch_fibers(Fiber* from, Fiber* to);
   void back_to_host(Fiber* from);
+  void run_block(Fiber* from);
   void next_block(Fiber* from);
   void begin_loop();
   void show_thread(unsigned thread);
@@ -84,10 +95,12 @@ class Worker {
   unsigned looped_ = 0;  // the loop's thread, in checked kernels
   void* host_ = nullptr;
   bool abandoned_ = false;
-  uint64_t blocks_left_ = 0;  // behind the running one
+  uint64_t next_ = 0, last_ = 0;  // blocks of a launch that are this thread's and have not begun
+  unsigned turns_ = 0;            // of the running block's threads, since it took its turn
   FiberPool fibers_;
   std::unique_ptr<Block> own_block_ = std::make_unique<Block>();
-  std::vector<std::unique_ptr<Block>> grid_;  // of a cooperative launch
+  // Those that have begun, where they are several: a cooperative launch's, and those of which some wait for others.
+  std::vector<std::unique_ptr<Block>> grid_;
 };
 
 }  // namespace opbridge_twin

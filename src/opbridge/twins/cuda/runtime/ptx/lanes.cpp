@@ -149,9 +149,11 @@ void active_mask(M m, I i) {
   m.set(i.operands.at(0), request.mask);
 }
 // Told here, because this file is not instrumented.
-void fence(M, I) {
+void fence(M, I i) {
   __atomic_thread_fence(__ATOMIC_SEQ_CST);
+  ob_twin_narrow(is_narrow(i));
   checks::fence();
+  ob_twin_narrow(0);
 }
 
 }  // namespace

@@ -13,6 +13,7 @@ State state_of(M m, const char* barrier) {
   ob_twin_ptx_request request{};
   request.from = barrier;
   request.bytes = sizeof(State);
+  request.acquires = 1;
   m.service(OB_TWIN_PTX_LOAD_ATOMIC, &request);
   if (request.expected == 0) m.refuse("an mbarrier that is not initialised: mbarrier.init comes before, and a barrier");
   return request.expected;
@@ -25,6 +26,7 @@ State update(M m, char* barrier, bool relaxed, Change change) {
   request.from = barrier;
   request.bytes = sizeof(State);
   request.relaxed = relaxed;
+  request.acquires = 1;
   request.expected = state_of(m, barrier);
   do {
     request.desired = change(request.expected);

@@ -35,6 +35,8 @@ void load(M m, I i) {
       ob_twin_ptx_request request{};
       request.from = from + n * bytes;
       request.bytes = bytes;
+      request.acquires = i.has("acquire") || i.has("volatile");
+      request.narrow = is_narrow(i);
       m.service(OB_TWIN_PTX_LOAD_ATOMIC, &request);
       bits[0] = request.expected;
     } else {
@@ -56,6 +58,7 @@ void store(M m, I i) {
       request.bytes = bytes;
       request.desired = bits;
       request.relaxed = is_relaxed(i);
+      request.narrow = is_narrow(i);
       m.service(OB_TWIN_PTX_STORE_ATOMIC, &request);
     } else {
       m.move(to + n * bytes, &bits, bytes, OB_TWIN_PTX_MOVE);
@@ -93,6 +96,8 @@ void atomic(M m, I i) {
   request.from = request.to;
   request.bytes = bytes_of(i);
   request.relaxed = is_relaxed(i);
+  request.acquires = i.has("acquire") || i.has("acq_rel");
+  request.narrow = is_narrow(i);
   // What is compared and swapped is asked for once, so that the checks see one attempt.
   if (i.has("cas")) {
     request.expected = cut(b, bits);

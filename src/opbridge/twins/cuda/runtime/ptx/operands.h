@@ -68,6 +68,8 @@ inline bool before(I i, int64_t a, int64_t b) {
 inline unsigned bytes_of(I i) { return (i.type().pair ? 32 : i.type().bits) / 8; }
 // Whether a store or an atomic hands over no more than its own value, which is what it does where nothing else is said.
 inline bool is_relaxed(I i) { return !i.has("release") && !i.has("acq_rel"); }
+// Of the memory model's scopes, the block's.
+inline bool is_narrow(I i) { return i.has("cta"); }
 inline void nothing(M, I) {}
 
 }  // namespace opbridge_twin::ptx

@@ -10,6 +10,7 @@
 #include <memory>
 #include <mutex>
 
+#include "checks/checks.h"
 #include "engine/worker.h"
 
 namespace opbridge_twin::ptx {
@@ -201,6 +202,7 @@ void Machine::refuse(const std::string& why) {
 void ob_twin_ptx(const char* text, ob_twin_ptx_operand* operands, unsigned count, ob_twin_ptx_service service) {
   using namespace opbridge_twin::ptx;
   const Program& program = program_of(text, count);
+  opbridge_twin::checks::runs_asm(__builtin_return_address(0));
   Machine machine{program, operands, count, service, std::vector<uint64_t>(program.slots)};
   check(machine);
   for (unsigned i = 0; i < count; ++i) machine.registers[i] = operands[i].bits;
@@ -210,6 +212,7 @@ void ob_twin_ptx(const char* text, ob_twin_ptx_operand* operands, unsigned count
                       (machine.registers[instruction.predicate] != 0) != instruction.unless;
     if (runs) instruction.execute(machine, instruction);
   }
+  opbridge_twin::checks::runs_asm(nullptr);
 }
 
 const char* ob_twin_shared_window() {
