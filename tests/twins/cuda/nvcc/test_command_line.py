@@ -45,8 +45,11 @@ def test_objects_and_libraries_keep_their_order() -> None:
 
 
 @pytest.mark.parametrize("standard", ["c++03", "c++11", "gnu++14"])
-def test_an_older_standard_is_the_one_that_the_headers_are_written_in(standard: str) -> None:
+def test_an_older_standard_is_the_one_that_the_headers_are_written_in(
+    standard: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert parse([f"-std={standard}", "a.cu"]).host == ["-std=c++17"]
+    assert f"-std={standard} is compiled as C++17" in capsys.readouterr().err
 
 
 def test_words_for_the_linker() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -120,7 +121,10 @@ def _for_host(name: str, value: str) -> list[str]:
         return [name, value]
     if name == "-std":
         # The twin's headers need C++17, which also compiles sources written for earlier standards.
-        return [f"-std={'c++17' if value.endswith(_BEFORE_17) else value}"]
+        if not value.endswith(_BEFORE_17):
+            return [f"-std={value}"]
+        print(f"nvcc: note: -std={value} is compiled as C++17, which the CUDA twin's headers need", file=sys.stderr)
+        return ["-std=c++17"]
     return [name + value]
 
 

@@ -16,6 +16,7 @@ from opbridge.twins.cuda.rewriting.guards import Guard
 from opbridge.twins.cuda.rewriting.host_functions import mark_host_function
 from opbridge.twins.cuda.rewriting.launches import is_launch, refuse_calls, rewrite_launch
 from opbridge.twins.cuda.rewriting.phase_writing import divide_into_phases
+from opbridge.twins.cuda.rewriting.refusals import refuse_what_nvcc_refuses
 from opbridge.twins.cuda.rewriting.replaced_words import rewrite_word
 from opbridge.twins.cuda.rewriting.scopes import has_own_scopes, scope_opened
 from opbridge.twins.cuda.rewriting.source import Scope, Source
@@ -92,6 +93,7 @@ class Rewriter(Source):
             refuse_calls(self)
         if entered:
             self._note_function(scope.kernel, scope.device, index)
+            refuse_what_nvcc_refuses(self, index, scope)
             if scope.device and not (scope.host or scope.kernel):
                 self._note_own_function()
         if entered and not scope.device and self.unit.is_program and self.scopes[-1].kind == "namespace":

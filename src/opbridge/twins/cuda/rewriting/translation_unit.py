@@ -33,6 +33,8 @@ class Unit:
     """The names of other functions, which may be the same."""
     device_functions: set[str] = field(default_factory=set)
     """The names of both kinds that belong to the device, possibly to another source."""
+    host_functions: set[str] = field(default_factory=set)
+    """The names of functions that are defined for the host alone."""
     own_functions: set[str] = field(default_factory=set)
     """The names of defined device-only functions that are not kernels; "operator" is any operator."""
     member_templates: set[str] = field(default_factory=set)

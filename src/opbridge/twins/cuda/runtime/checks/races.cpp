@@ -87,9 +87,18 @@ std::string memory_of(const Touch& touch) { return touch.shared ? "shared memory
 
 void note_same_value(const Suspicion& of) {
   if (!worker.block->launch().notes_same_value(of.places())) return;
-  found(report_of(Kind::same_value,
-                  "two threads write the same value to " + memory_of(of.touch) + ", and nothing orders them", of.touch,
-                  of.last, of.other_block));
+  Report report = report_of(Kind::same_value,
+                            "two threads write the same value to " + memory_of(of.touch) + ", and nothing orders them",
+                            of.touch, of.last, of.other_block);
+  const Block& block = *worker.block;
+  // The same thread of two blocks: as where an index is made of threadIdx alone.
+  if (of.other_block && *of.other_block != block.linear() && thread_of(of.last) == worker.thread()) {
+    report.advice =
+        "each block writes the same elements: if they were to be its own, add blockIdx.x * blockDim.x to the "
+        "index, for without it none from " +
+        std::to_string(block.launch().info.block.count()) + " on is written";
+  }
+  found(std::move(report));
 }
 
 // The site of a plain read on one side where the other one is an atomic; 0 elsewhere.
