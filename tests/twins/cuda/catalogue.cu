@@ -21,6 +21,7 @@
 #include "broken/failing_assert.cu"
 #include "broken/few_bytes.cu"
 #include "broken/free_of_inside.cu"
+#include "broken/freed_too_early.cu"
 #include "broken/grid_barrier_left_out.cu"
 #include "broken/grid_barrier_of_plain_launch.cu"
 #include "broken/grid_barrier_of_some.cu"

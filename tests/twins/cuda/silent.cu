@@ -330,6 +330,27 @@ __global__ void lanes_that_are_left(int* x) {
   x[threadIdx.x] = together + __shfl_xor_sync(0xffffffff, together, 2);
 }
 
+// Memory goes back in the order of its stream, or of another one that waits for it.
+void freed_in_order() {
+  cudaStream_t one, other;
+  cudaStreamCreateWithFlags(&one, cudaStreamNonBlocking);
+  cudaStreamCreateWithFlags(&other, cudaStreamNonBlocking);
+  cudaEvent_t written;
+  cudaEventCreate(&written);
+  for (const cudaStream_t last : {one, other}) {
+    int* x;
+    cudaMallocAsync(reinterpret_cast<void**>(&x), 32 * sizeof(int), one);
+    cudaMemsetAsync(x, 0, 32 * sizeof(int), one);
+    warp_scan<<<1, 32, 0, one>>>(x);
+    cudaEventRecord(written, one);
+    cudaStreamWaitEvent(last, written, 0);
+    cudaFreeAsync(x, last);
+  }
+  cudaEventDestroy(written);
+  cudaStreamDestroy(one);
+  cudaStreamDestroy(other);
+}
+
 extern "C" int silent() {
   Buffer<int> x(512), y(512), total(8);
   Buffer<unsigned char> narrow(kThreads);
@@ -362,6 +383,7 @@ extern "C" int silent() {
     own_memory<<<1, 32>>>(x);
     lanes_that_are_left<<<1, 32>>>(x);
     constants_set_by_a_kernel(x);
+    freed_in_order();
     int *from = x, *to = y;
     void* arguments[] = {&from, &to};
     cudaLaunchCooperativeKernel(reinterpret_cast<void*>(whole_grid), dim3(4), dim3(64), arguments, 0, nullptr);

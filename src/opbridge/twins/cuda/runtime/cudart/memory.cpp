@@ -421,8 +421,15 @@ cudaError_t cudaFree(void* begin) {
   return memory().free(begin, false, OB_TWIN_CALL("cudaFree"));
 }
 
-cudaError_t cudaFreeAsync(void* begin, cudaStream_t) {
+cudaError_t cudaFreeAsync(void* begin, cudaStream_t stream) {
   OB_TWIN_REQUIRE_DEVICE();
+  Allocation found;
+  const char* first;
+  // Others may get the memory from then on, so that it is as if the stream wrote there.
+  if (!is_captured(stream) && memory().find(begin, found, first) && first == begin) {
+    const checks::OnStream on_stream(stream);
+    checks::stream_access(begin, found.bytes, true, OB_TWIN_CALL("cudaFreeAsync"));
+  }
   return memory().free(begin, false, OB_TWIN_CALL("cudaFreeAsync"));
 }
 
