@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import argparse
 import datetime
+import keyword
+import re
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from opbridge._version import __version__
 from opbridge.base.errors import InputError, ToolchainError
@@ -34,7 +36,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="SHAPE",
         help="the shape of an argument, as 2,3,224,224 or 8,128:int64; repeat it for each argument",
     )
-    parser.add_argument("--inputs", metavar="MODULE:NAME", help="a tuple of inputs, or a function that returns one")
+    parser.add_argument(
+        "--inputs", metavar="MODULE:NAME", help="a tuple or dict of inputs, or a function that returns one"
+    )
     parser.add_argument("--to", default="mindspore", metavar="FRAMEWORK", help="mindspore (default) or jax")
     parser.add_argument("-o", "--output", type=Path, required=True, metavar="DIR", help="write the package here")
     parser.add_argument(
@@ -62,6 +66,7 @@ def run(options: argparse.Namespace) -> int:
     if options.page and not options.check:
         raise InputError("--page shows what --check finds", hint="--check --page net.html")
     require_writable(options.page)
+    _importable(options.output)
     require_writable_folder(options.output)
     with people_read_stderr(options.json):
         document = _convert(options)
@@ -78,15 +83,12 @@ def _convert(options: argparse.Namespace) -> dict[str, object]:
 
     with Cache().step(f"converting {options.target}"):
         model = loaded_model(options.target)
-        args = _inputs(options)
+        args, kwargs = _inputs(options)
         started = time.perf_counter()
-        made = converted(model, args, to=options.to, prefer=options.prefer, native_only=options.native_only)
+        made = converted(model, args, kwargs, to=options.to, prefer=options.prefer, native_only=options.native_only)
         made.write(options.output)
         took = time.perf_counter() - started
-    count = len(made.operators)
-    own = f", {len(made.native)} by {TITLES[made.to]}'s" if made.native else ""
-    said = f"{len(made.state)} values, {count} operators computed by PyTorch's kernels{own}"
-    print(green(f"{bold(str(options.output))}: {said}    ({took:.1f} s)"))
+    print(green(f"{bold(str(options.output))}: {len(made.state)} values    ({took:.1f} s)"))
     print(f"  from {options.output.name} import load")
     for note in made.notes:
         print(f"  {note}")
@@ -99,31 +101,49 @@ def _convert(options: argparse.Namespace) -> dict[str, object]:
         "notes": made.notes,
         "seconds": took,
     }
-    return {**document, **_checked(model, made, args, options)} if options.check else document
+    checked = _checked(model, made, (args, kwargs), options) if options.check else {}
+    print(_kernels(made, TITLES[made.to], options.prefer))
+    return {**document, **checked}
 
 
-def _inputs(options: argparse.Namespace) -> tuple[object, ...]:
+def _kernels(made: Converted, framework: str, prefer: str) -> str:
+    """Return the sentence about what computes the operators, and how to change that."""
+    count, native = len(made.operators), len(made.native)
+    if not count:
+        return f"all {native} operators are {framework}'s own"
+    if not native and prefer != "native":
+        return f"all {count} operators run PyTorch's CPU kernels; --prefer native takes those of {framework} that agree"
+    return f"{native} operators are {framework}'s own, {count} run PyTorch's CPU kernels; --native-only says why"
+
+
+def _importable(folder: Path) -> None:
+    """Raise InputError if a folder has a name that no import statement can have."""
+    name = folder.name
+    if not name.isidentifier() or keyword.iskeyword(name):
+        near = re.sub(r"\W", "_", name).strip("_").lstrip("0123456789_") or "net"
+        raise InputError(f"-o {folder}: no package can be imported by the name '{name}'", hint=f"-o {near}")
+
+
+def _inputs(options: argparse.Namespace) -> tuple[tuple[Any, ...], dict[str, Any]]:
     from opbridge.models.scan.run_target import drawn, given
 
     if bool(options.input) == bool(options.inputs):
         raise InputError("expected --input SHAPE or --inputs MODULE:NAME", hint="--input 2,3,224,224")
     if options.inputs:
         return given(options.inputs)
-    return drawn(options.input)
+    return drawn(options.input), {}
 
 
-def _checked(
-    model: object, made: Converted, args: tuple[object, ...], options: argparse.Namespace
-) -> dict[str, object]:
+def _checked(model: Any, made: Converted, inputs: tuple[Any, Any], options: argparse.Namespace) -> dict[str, Any]:
     from opbridge.models.conversion.check_conversion import check
 
     with Cache().step(f"comparing {options.output.name} with PyTorch's"):
-        found = check(model, options.output, args, {})
+        found = check(model, options.output, *inputs)
     wrong = [each for each in found if not each.is_right]
     _print_rows(found)
     if wrong:
         print(red(f"{len(wrong)} of {len(found)} comparisons differ from PyTorch"))
-        first = _first_difference(made, options.output, args)
+        first = _first_difference(made, options.output, inputs)
     else:
         print(green(f"all {len(found)} comparisons agree with PyTorch"))
         first = None
@@ -136,10 +156,10 @@ def _checked(
     }
 
 
-def _first_difference(made: Converted, folder: Path, args: tuple[object, ...]) -> Difference | None:
+def _first_difference(made: Converted, folder: Path, inputs: tuple[Any, Any]) -> Difference | None:
     from opbridge.models.conversion.first_difference import first_difference
 
-    first = first_difference(made, folder.resolve(), args, {})
+    first = first_difference(made, folder.resolve(), *inputs)
     print(f"first: {first}" if first else "each operator agrees by itself in inference, given PyTorch's numbers")
     return first
 

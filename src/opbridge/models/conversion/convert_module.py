@@ -14,6 +14,7 @@ from typing import Any
 from opbridge.base.errors import InputError, UnsupportedError, did_you_mean
 from opbridge.build.cache.filesystem import folder_of_this_process
 from opbridge.models.conversion import native_operators, opaque_modules, weights
+from opbridge.models.conversion.example_run import require_runs
 from opbridge.models.conversion.exported_graphs import Exported, export
 from opbridge.models.conversion.function_source import MARK
 from opbridge.models.scan.trials import TITLES
@@ -101,6 +102,7 @@ def converted(
         raise InputError(
             f"operators cannot be preferred as '{prefer}'", hint=did_you_mean(prefer, PREFERENCES) or "aten or native"
         )
+    require_runs(module, args, kwargs or {})
     exported = export(module, args, kwargs or {}, dynamic_shapes, needs_sizes=to == "jax")
     tries = prefer == "native" or native_only
     own = native_operators.tried(module, args, kwargs or {}, to) if tries else None

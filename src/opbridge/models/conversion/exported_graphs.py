@@ -212,12 +212,28 @@ class _Trace:
             except UnsupportedError as error:
                 errors.append(error)
                 part = innermost(error, self.module)
+            except Exception as error:
+                errors.append(self._stopped(error))
+                break
             if part in (None, self.module) or type(part) in kept or self.dynamic_shapes is not None:
                 break
             kept.add(type(part))
         if tree is not None:
             self.notes.update(dict.fromkeys(f"{each.__name__} stays PyTorch's as a whole" for each in kept))
         return tree, has_sizes
+
+    def _stopped(self, error: Exception) -> UnsupportedError:
+        """Return the sentence about an error that PyTorch raises outside of the trace."""
+        parts = [*self.module.named_modules(), *self.module.named_buffers(), *self.module.named_parameters()]
+        names = [name for name, _ in parts if name.rpartition(".")[2] in _TAKEN]
+        if names:
+            return UnsupportedError(
+                f"torch.export needs the name of '{names[0]}' itself; rename it in the network, and its entry in the "
+                f"state dict: state['{names[0]}_values'] = state.pop('{names[0]}')"
+            )
+        said = str(error).strip().partition("\n")[0] or type(error).__name__
+        kind = type(self.module).__name__
+        return UnsupportedError(f"{kind} cannot be exported for {self.mode}: {said}; {_way_out(str(error))}")
 
     def _without_sizes(self, graph: torch.fx.Graph) -> torch.nn.Module | None:
         """Return the module of the first tensor whose sizes depend on values, where they must not; else None."""
@@ -260,12 +276,35 @@ class _Trace:
             kind = type(self.module)
             where = files[-1] if files else inspect.getsourcefile(kind) or kind.__module__
             raise UnsupportedError(
-                f"{kind.__name__} cannot be exported for {self.mode}: {lines[0]}\n  at {where}; "
-                "torch.export.export(module, inputs) says more"
+                f"{kind.__name__} cannot be exported for {self.mode}: {lines[0]}\n  at {where}; {_way_out(str(error))}"
             ) from error
 
 
-def _keep_together(program: torch.export.ExportedProgram) -> None:
+_TAKEN = ("code", "graph")
+"""Names that modules of torch.fx have for their own source and graph."""
+_WAYS = (
+    ("PackedSequence", "packed sequences depend on values: pass the padded tensor and a mask, or pad outside"),
+    ("pack_padded", "packed sequences depend on values: pass the padded tensor and a mask, or pad outside"),
+    (
+        "guard on data-dependent",
+        "write the branch as torch.cond(predicate, true_fn, false_fn, operands), or promise "
+        "what holds for a size with torch._check(condition)",
+    ),
+    (
+        "data-dependent",
+        "write the branch as torch.cond(predicate, true_fn, false_fn, operands), or promise what holds "
+        "for a size with torch._check(condition)",
+    ),
+)
+"""What to do about a failure of torch.export, by a text in its message."""
+
+
+def _way_out(said: str) -> str:
+    found = next((way for text, way in _WAYS if text.lower() in said.lower()), "")
+    return found or "torch.export.export(module, inputs) says more"
+
+
+def _keep_together(program: Any) -> None:
     """Keep the results of a nested graph in the module that calls it, not in the modules that they pass through."""
     for node in program.graph.nodes:
         given: Any = node.args[0] if node.target is operator.getitem else None

@@ -9,7 +9,7 @@ import runpy
 import sys
 import traceback
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -105,12 +105,24 @@ def loaded_model(target: str) -> Any:
     return model
 
 
-def given(target: str) -> tuple[Any, ...]:
-    """Return the inputs that `package.module:name` is, or that this function gives."""
+def given(target: str) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """Return the inputs that `package.module:name` is, or that this function gives: by place, and by name.
+
+    Raises:
+        InputError: There are none.
+    """
     found = _named(target)[0]
     with _as_written(target):
         values = found() if callable(found) else found
-    return tuple(values) if isinstance(values, (tuple, list)) else (values,)
+    if isinstance(values, Mapping):
+        return (), {str(name): value for name, value in values.items()}
+    values = tuple(values) if isinstance(values, (tuple, list)) else (values,)
+    if values in ((), (None,)):
+        raise InputError(
+            f"--inputs {target}: expected a tensor, a tuple, or a dict of arguments by name, got {values[:1]}",
+            hint="return the inputs of the network: def example(): return (torch.ones(2, 3),)",
+        )
+    return values, {}
 
 
 def _named(target: str) -> tuple[Any, re.Match[str]]:
