@@ -84,8 +84,10 @@ inline std::string bind(const OpPlan& op, Binding& kernel) {
   if (op.outputs_from_kernel() && !(kernel.aot && kernel.aot->infers()))
     return op.full_name() + " needs an out rule: its library has no " + kernel.symbol +
            "InferShape that would give the shapes of the outputs\n  " + op.schema;
-  if (!kernel.signature || kernel.aot) kernel.kinds = std::make_shared<KnownKinds>();
-  if (!kernel.signature) return {};
+  if (!kernel.signature) {
+    kernel.kinds = std::make_shared<KnownKinds>();
+    return {};
+  }
 
   const ob_signature& signature = *kernel.signature;
   size_t outputs = 0;

@@ -82,7 +82,7 @@ struct Binding {
   // One flag for each tensor argument in schema order: whether the kernel asked for strides.
   std::vector<char> strided;
   std::vector<const char*> arg_names;  // of the operator it was bound to
-  // Null for a kernel that describes itself and is called directly: its element types and ranks are checked.
+  // Null for a kernel that describes itself: its element types and ranks are checked.
   std::shared_ptr<KnownKinds> kinds;
 };
 
