@@ -110,9 +110,11 @@ def _kernels(made: Converted, framework: str, prefer: str) -> str:
     """Return the sentence about what computes the operators, and how to change that."""
     count, native = len(made.operators), len(made.native)
     if not count:
-        return f"all {native} operators are {framework}'s own"
+        return f"all operators ({native}) are {framework}'s own"
     if not native and prefer != "native":
-        return f"all {count} operators run PyTorch's CPU kernels; --prefer native takes those of {framework} that agree"
+        return (
+            f"all operators ({count}) run PyTorch's CPU kernels; --prefer native takes those of {framework} that agree"
+        )
     return f"{native} operators are {framework}'s own, {count} run PyTorch's CPU kernels; --native-only says why"
 
 
