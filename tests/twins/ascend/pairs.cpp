@@ -215,6 +215,15 @@ void moved_down(GM_ADDR x, GM_ADDR y) {
   Adds(k.tensor, k.tensor[wrong ? 32 : 64], 1.0f, 64);
 }
 
+// Padding that is given no value, and what is computed of it is stored.
+template <bool wrong>
+void padded_with_nothing(GM_ADDR x, GM_ADDR y) {
+  Kernel k(x, y, 8);
+  DataCopyPad(k.tensor, k.from, {1, 4 * sizeof(float), 0, 0, 0}, DataCopyPadExtParams<float>{!wrong, 0, 4, 0});
+  pass<HardEvent::MTE2_MTE3>();
+  DataCopy(k.to, k.tensor, 8);
+}
+
 // Numbers whose bits are all ones: of a variable without a value, or meant.
 template <bool wrong>
 struct AllOnes : Kernel {
@@ -262,6 +271,6 @@ extern "C" const char* pairs() {
       PAIR(wrapped_offset, 4) + PAIR(sum_of_all_blocks, 4) + PAIR(mask_of_another_type, 1) + PAIR(one_repeat_more, 1) +
       PAIR(widened, 1) + PAIR(first_turn, 1) + PAIR(one_half_for_two_flags, 1) + PAIR(gathered, 1) +
       PAIR(past_the_queue, 1) + PAIR(queued_when_free, 1) + PAIR(less_than_nothing, 1) + PAIR(loaded_over_zeros, 1) +
-      PAIR(moved_down, 1) + PAIR(all_ones, 1);
+      PAIR(moved_down, 1) + PAIR(all_ones, 1) + PAIR(padded_with_nothing, 1);
   return lines.c_str();
 }

@@ -96,6 +96,7 @@ PAIRS = {
     "loaded_over_zeros": "missing-sync",
     "moved_down": "bad-parameter",
     "all_ones": "unset-variable",
+    "padded_with_nothing": "uninitialised-local",
 }
 
 

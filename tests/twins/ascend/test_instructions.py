@@ -294,6 +294,21 @@ def test_rows_are_padded(unit: Any) -> None:
     np.testing.assert_array_equal(z, np.pad(x.reshape(3, 5), ((0, 0), (1, 2)), constant_values=-1))
 
 
+@pytest.mark.parametrize("is_pad", [False, True])
+def test_rows_without_padding_are_filled_with_their_first_element(unit: Any, is_pad: bool) -> None:
+    x, z = values(np.float32, 15), np.empty((3, 8), np.float32)
+    unit.call("fill_rows", x, z, 3, is_pad)
+    rows = x.reshape(3, 5)
+    np.testing.assert_array_equal(z, np.hstack([rows, rows[:, :1].repeat(3, axis=1)]))
+
+
+@pytest.mark.parametrize("count", [128, 160])
+def test_copy_takes_a_mask_of_zero_lanes(unit: Any, count: int) -> None:
+    x, z = values(np.float16, count), np.empty(count, np.float16)
+    unit.call("copied_in_two", x, z, count)
+    np.testing.assert_array_equal(z, x)
+
+
 @pytest.mark.parametrize(("key", "expected"), [(1, 6), (2, 5), (3, 3)])
 def test_tiling_and_its_key(unit: Any, key: int, expected: int) -> None:
     x, z = np.full(10, 3, np.float32), np.empty(10, np.float32)

@@ -31,6 +31,14 @@ def test_channels_go_last_and_come_back(older: Any) -> None:
     np.testing.assert_array_equal(back, x)
 
 
+def test_half_a_block_of_half_bytes_is_loaded(older: Any) -> None:
+    numbers = np.arange(-16, 16) // 2
+    pairs = (numbers[::2] & 15 | (numbers[1::2] & 15) << 4).astype(np.uint8)
+    z = np.zeros(32, np.float16)
+    older.call("half_a_block", pairs, z)
+    np.testing.assert_array_equal(z, numbers)
+
+
 def test_half_bytes_lie_in_global_memory_too(older: Any) -> None:
     numbers = np.random.default_rng(0).integers(-8, 8, 256)
     pairs = (numbers[::2] & 15 | (numbers[1::2] & 15) << 4).astype(np.uint8)

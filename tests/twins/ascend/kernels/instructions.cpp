@@ -205,6 +205,28 @@ extern "C" void pad_rows(const void* x, void* z, uint32_t rows) {
   });
 }
 
+// Rows of 5 floats with no padding but what fills the last block of each.
+extern "C" void fill_rows(const void* x, void* z, uint32_t rows, bool is_pad) {
+  once("DataCopyPad", [=](Bench& bench) {
+    auto c = bench.empty<float>(rows * 8);
+    GlobalTensor<float> from;
+    from.SetGlobalBuffer((__gm__ float*)x, rows * 5);
+    DataCopyPad(c, from, DataCopyExtParams(rows, 20, 0, 0, 0), DataCopyPadExtParams<float>(is_pad, 0, 0, -1.0f));
+    bench.out(z, c, rows * 8);
+  });
+}
+
+// Whole repeats, and then the lanes that are left over: there may be none.
+extern "C" void copied_in_two(const void* x, void* z, uint32_t count) {
+  once("Copy", [=](Bench& bench) {
+    auto a = bench.in<half>(x, count), b = bench.empty<half>(count + 128);
+    const uint32_t whole = count / 128, rest = count % 128;
+    Copy(b, a, 128, whole, {1, 1, 8, 8});
+    Copy(b[whole * 128], a[whole * 128], rest, 1, {1, 1, 8, 8});
+    bench.out(z, b, count);
+  });
+}
+
 struct Tiling {
   uint32_t count;
   float scale;

@@ -56,6 +56,20 @@ extern "C" void half_bytes(const void* x, void* z, void* copied, uint32_t count)
   });
 }
 
+// 32 int4b_t: half a block, and a load brings all of it.
+extern "C" void half_a_block(const void* x, void* z) {
+  once("int4b_t", [=](Bench& bench) {
+    GlobalTensor<int4b_t> from;
+    from.SetGlobalBuffer((__gm__ int4b_t*)x, 32);
+    auto a = bench.empty<int8_t>(32).ReinterpretCast<int4b_t>();
+    auto numbers = bench.empty<half>(32);
+    DataCopy(a, from, 32);
+    PipeBarrier<PIPE_ALL>();
+    Cast(numbers, a, RoundMode::CAST_NONE, 32);
+    bench.out(z, numbers, 32);
+  });
+}
+
 // A fractal of the matrix unit's results, above zero, as halves in the unified buffer: for chips with CO2.
 extern "C" void results_to_vector(const void* a, const void* b, void* z) {
   once("CO2", [=](Bench& bench) {

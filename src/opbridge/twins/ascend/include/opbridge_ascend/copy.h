@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#include <algorithm>
+
 #include "lanes.h"
 
 namespace AscendC {
@@ -25,7 +27,8 @@ struct DataCopyExtParams {
 
   uint32_t blockCount = 1, blockLen = 0, srcStride = 0, dstStride = 0, rsv = 0;
 };
-// What fills the rest of a 32-byte unit; without isPad its contents are undefined.
+// Elements to add to the left and right of each row.  They have the value if isPad is set, and are undefined if not.
+// The rest of the last 32-byte unit is filled like them, or with the row's first element if there is no padding.
 struct DataCopyPadParams {
   DataCopyPadParams() = default;
   DataCopyPadParams(bool pads, uint32_t left, uint32_t right, uint64_t value)
@@ -181,27 +184,38 @@ Rows one_row(Instruction& instruction, uint32_t count) {
                             "a multiple of 32; DataCopyPad copies any number");
   return {1, bytes, 0, 0};
 }
+// The documented condition is on count * sizeof(T), where sizeof(int4b_t) is 1: half of such a count may end inside of
+// a block, and a load brings all of it.
+template <class T>
+Rows one_loaded_row(Instruction& instruction, uint32_t count) {
+  if (kInByte<T> == 1 || count % kBlockBytes != 0) return one_row<T>(instruction, count);
+  return {1, to_blocks(count / kInByte<T>), 0, 0};
+}
 
 template <class T>
 void load_padded(Instruction& instruction, const LocalTensor<T>& dst, const GlobalTensor<T>& src,
                  const DataCopyExtParams& p, uint32_t left, uint32_t right, bool is_pad, T value) {
   countable(instruction, p.blockCount);
   instruction.aligned(dst.start(), "dst");
-  const size_t elements = p.blockLen / sizeof(T);
-  const size_t before = is_pad ? left : 0, behind = is_pad ? right : 0;
-  instruction.requires_that(before * sizeof(T) <= kBlockBytes, "leftPadding", left, "at most 32 bytes of elements");
-  instruction.requires_that(behind * sizeof(T) <= kBlockBytes, "rightPadding", right, "at most 32 bytes of elements");
-  const size_t row = to_blocks((before + elements + behind) * sizeof(T));
+  instruction.requires_that(left * sizeof(T) <= kBlockBytes, "leftPadding", left, "at most 32 bytes of elements");
+  instruction.requires_that(right * sizeof(T) <= kBlockBytes, "rightPadding", right, "at most 32 bytes of elements");
+  const size_t before = left * sizeof(T), row = to_blocks(before + p.blockLen + right * sizeof(T));
+  const size_t behind = (row - before - p.blockLen) / sizeof(T);
+  // Without any padding, a last block that is not full is filled with the first element, whatever isPad says.
+  const bool repeats_first = left == 0 && right == 0;
   for (uint32_t r = 0; r < p.blockCount; ++r) {
     T* const to = moved(dst.data(), r * (row + p.dstStride * kBlockBytes));
     const T* const from = moved(src.data(), r * (size_t{p.blockLen} + p.srcStride));
+    T* const end = moved(to, row);
     instruction.reads(src.memory(), from, p.blockLen);
     instruction.writes(dst.memory(), to, row);
-    for (size_t i = 0; i < before; ++i) to[i] = value;
-    memcpy(to + before, from, p.blockLen);
-    // Beyond what is asked for, a block is filled up with the first element where no padding is given.
-    const T rest = is_pad ? value : elements > 0 ? to[0] : T();
-    for (size_t i = before + elements; i < row / sizeof(T); ++i) to[i] = rest;
+    memcpy(moved(to, before), from, p.blockLen);
+    if (repeats_first && p.blockLen >= sizeof(T)) value = *to;
+    std::fill_n(to, left, value);
+    std::fill_n(end - behind, behind, value);
+    if (repeats_first || is_pad) continue;
+    instruction.uses_up(dst.memory(), to, before);
+    instruction.uses_up(dst.memory(), end - behind, behind * sizeof(T));
   }
 }
 
@@ -210,7 +224,7 @@ void load_padded(Instruction& instruction, const LocalTensor<T>& dst, const Glob
 template <class T>
 void DataCopy(const LocalTensor<T>& dst, const GlobalTensor<T>& src, uint32_t count, Place at = Place::here()) {
   Instruction instruction("DataCopy", PIPE_MTE2, at);
-  detail::load_rows(instruction, dst, src, detail::one_row<T>(instruction, count));
+  detail::load_rows(instruction, dst, src, detail::one_loaded_row<T>(instruction, count));
 }
 template <class T>
 void DataCopy(const LocalTensor<T>& dst, const GlobalTensor<T>& src, const DataCopyParams& params,
@@ -328,6 +342,7 @@ template <class T, bool isSetMask = true>
 void Copy(const LocalTensor<T>& dst, const LocalTensor<T>& src, detail::Mask mask, int32_t repeats,
           const CopyRepeatParams& p, Place at = Place::here()) {
   Instruction instruction("Copy", PIPE_V, at);
+  if (isSetMask && mask.is_zero()) return;  // nothing takes part
   const auto lanes = detail::repeated<isSetMask>(instruction, mask, repeats, sizeof(T));
   const detail::Strided<T> to{dst, p.dstStride, p.dstRepeatSize}, from{src, p.srcStride, p.srcRepeatSize};
   detail::Unknown unknown;

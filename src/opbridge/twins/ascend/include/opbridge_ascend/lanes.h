@@ -141,6 +141,8 @@ struct Mask {
   Mask(Number count) : is_list(false), bits{static_cast<uint64_t>(count), 0} {}
   Mask(const uint64_t* list) : is_list(true), bits{list[0], list[1]} {}
 
+  bool is_zero() const { return bits[0] == 0 && bits[1] == 0; }
+
   bool is_list;
   uint64_t bits[2];
 };
