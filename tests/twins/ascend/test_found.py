@@ -31,6 +31,9 @@ def test_kernels_that_macros_define_and_launch(found: Any, function: str, dtype:
     x, y = np.array([3, 7], dtype), np.zeros(1, dtype)
     found.call(function, x, y)
     assert y[0] == 7
+    z = np.zeros(1, dtype)
+    found.run(f"first_of_{'float' if dtype is np.float32 else 'int32_t'}", x, z)  # by ACLRT_LAUNCH_KERNEL
+    assert z[0] == 7
 
 
 def test_a_host_asks_how_many_cores_there_are(found: Any) -> None:

@@ -23,6 +23,7 @@ from opbridge.twins.ascend import toolchain as ascend_twin
 
 _DRIVER = "bin/opbridge-ascendc.py"
 _COMPILER = "bin/bisheng"
+_DEVICES = "bin/npu-smi"
 
 _CMAKE = Path(ascend.__file__).with_name("cann")
 _HEADERS = {"include": ascend.INCLUDE, "include/opbridge": INCLUDE / "opbridge"}
@@ -59,7 +60,8 @@ def _fill(new: Path, texts: Mapping[str, str], library: Path) -> None:
     for path, text in texts.items():
         (new / path).parent.mkdir(parents=True, exist_ok=True)
         (new / path).write_text(text, encoding="utf-8")
-    (new / _COMPILER).chmod(0o755)
+    for command in (_COMPILER, _DEVICES):
+        (new / command).chmod(0o755)
     # Copy the headers: they must keep matching the library in this folder when opbridge changes.
     for name, folder in _HEADERS.items():
         shutil.copytree(folder, new / name, dirs_exist_ok=True)
@@ -75,6 +77,7 @@ def _texts(home: Path) -> dict[str, str]:
     texts = {
         _DRIVER: _driver(),
         _COMPILER: _compiler(home),
+        _DEVICES: _script((*_command(home), "npu_smi_command")),
         "set_env.sh": _environment(home),
         "bin/setenv.bash": _environment(home),
     }
@@ -90,7 +93,7 @@ def _settings(home: Path) -> str:
         "HOME": (str(home),),
         "LIBRARY": (str(home / "lib64" / ascend.LIBRARY),),
         "FLAGS": ascend.LANGUAGE,
-        "DECLARE": (*_command(home), "cmake_commands", "declare"),
+        "DECLARE": (*_command(home), "cmake_commands", "declare", *_preprocessor(), "--"),
         "COMPILE": (*_command(home), "cmake_commands", "launch"),
     }
     return "".join(f"set(OPBRIDGE_ASCEND_{name} {_quoted(words)})\n" for name, words in settings.items())
@@ -119,7 +122,18 @@ def _compiler(home: Path) -> str:
     except ToolchainError as error:  # programs that compile nothing run all the same
         return f"#!/bin/sh\necho {shlex.quote(f'error: {error}')} >&2\nexit 127\n"
     words = (*_command(home), "bisheng_command", str(home / "lib64" / ascend.LIBRARY), *host_compiler, "--")
+    return _script(words)
+
+
+def _script(words: Iterable[str]) -> str:
     return f'#!/bin/sh\nexec {shlex.join(words)} "$@"\n'
+
+
+def _preprocessor() -> tuple[str, ...]:
+    try:
+        return host.find()
+    except ToolchainError:  # CMake reports that there is no compiler
+        return ("c++",)
 
 
 def _environment(home: Path) -> str:
@@ -130,5 +144,6 @@ def _environment(home: Path) -> str:
         'export ASCEND_OPP_PATH="$ASCEND_HOME_PATH/opp"\n'
         'export CMAKE_PREFIX_PATH="$ASCEND_HOME_PATH/cmake:$ASCEND_HOME_PATH/tools/tikicpulib/lib/cmake'
         '${CMAKE_PREFIX_PATH:+:$CMAKE_PREFIX_PATH}"\n'
+        'export PATH="$ASCEND_HOME_PATH/bin:$PATH"\n'
         'export LD_LIBRARY_PATH="$ASCEND_HOME_PATH/lib64${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"\n'
     )

@@ -23,12 +23,14 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def _declare(arguments: Sequence[str]) -> int:
-    """Write an aclrtlaunch_k.h for each kernel, given FOLDER SOURCE..."""
-    folder, *sources = map(Path, arguments)
+    """Write an aclrtlaunch_k.h for each kernel, given COMPILER... -- FOLDER SOURCE..."""
+    division = arguments.index("--")
+    compiler = arguments[:division]
+    folder, *sources = map(Path, arguments[division + 1 :])
     folder.mkdir(parents=True, exist_ok=True)
     try:
         for source in sources:
-            translate(source, folder / "rewritten", (), headers=folder)
+            translate(source, folder / "rewritten", (), headers=folder, compiler=compiler)
     except InputError as error:
         complain(error)
         return 1

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from opbridge.base.errors import InputError
 from opbridge.build.cxx.ascend_kernels import AscendKernel
+from opbridge.twins.ascend.hidden_kernels import hidden_kernels
 from opbridge.twins.ascend.rewriter import UNKNOWN, LaunchFunction, rewrite
 from opbridge.twins.common.compiler_messages import complain
 from opbridge.twins.common.depfiles import add_dependencies
@@ -56,9 +57,9 @@ def compile_source(
     read: list[Path] = []
     try:
         for other in others:
-            read += translate(other, folder / "others", include_dirs, headers=folder)[1]
+            read += translate(other, folder / "others", include_dirs, headers=folder, compiler=options)[1]
         translated, own = translate(
-            source, folder, include_dirs, folder, lambda code: preprocessed([*as_cpp, str(code)])
+            source, folder, include_dirs, folder, options, lambda code: preprocessed([*as_cpp, str(code)])
         )
     except InputError as error:
         complain(error)
@@ -74,11 +75,17 @@ def _says_nothing(word: str) -> bool:
 
 
 def translate(
-    source: Path, folder: Path, include_dirs: Sequence[Path], headers: Path, preprocess: Preprocess | None = None
+    source: Path,
+    folder: Path,
+    include_dirs: Sequence[Path],
+    headers: Path,
+    compiler: Sequence[str],
+    preprocess: Preprocess | None = None,
 ) -> tuple[Path, list[Path]]:
     """Rewrite a source; return the result and the files that it comes from.
 
-    An aclrtlaunch_k.h for each kernel is written to `headers`. Without `preprocess`, no host can call the source.
+    An aclrtlaunch_k.h for each kernel is written to `headers`. `compiler` preprocesses sources whose kernels are
+    defined by macros. Without `preprocess`, no host can call the source.
     """
     kernels: list[AscendKernel] = []
     aot_functions: list[str] = []
@@ -94,6 +101,11 @@ def translate(
 
     files = Files(folder, tuple(include_dirs), _ASCEND_C, rewrite_file)
     translated = files.translate(source, aot_functions, preprocess)
+    hidden = hidden_kernels(source, files, compiler, {kernel.name for kernel in kernels})
+    kernels.extend(hidden)
+    if hidden:
+        with translated.open("a", encoding="utf-8") as end:
+            end.writelines(f"\n{LaunchFunction(kernel).definition}" for kernel in hidden)
     if multiply:
         code = translated.read_text(encoding="utf-8", errors="surrogateescape")
         translated.write_text(f"{_MIXED}{code}", encoding="utf-8", errors="surrogateescape")

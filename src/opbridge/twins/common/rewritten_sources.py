@@ -61,15 +61,31 @@ class Files:
         return copy
 
     def _included(self, name: str, beside: Path) -> str | None:
+        file = self.found(name, beside)
+        if file is None:
+            return None
+        header = self._header(file)
+        # The compiler must search for this header itself: the header may use #include_next.
+        return None if header == file and name.startswith("<") else os.path.abspath(header)
+
+    def found(self, name: str, beside: Path) -> Path | None:
+        """Return the user's file for an include name in a file that is in the folder `beside`."""
         folders = (beside, *self.include_dirs) if name.startswith('"') else self.include_dirs
-        for folder in folders:
-            file = Path(os.path.normpath(folder / name[1:-1]))
-            if not file.is_file():
-                continue
-            header = self._header(file)
-            # The compiler must search for this header itself: the header may use #include_next.
-            return None if header == file and name.startswith("<") else os.path.abspath(header)
-        return None
+        paths = (Path(os.path.normpath(folder / name[1:-1])) for folder in folders)
+        return next((path for path in paths if path.is_file()), None)
+
+    def flattened(self, file: Path, seen: set[Path]) -> str:
+        """Return the text of a file, with the user's own headers in place of their first include lines.
+
+        All other include lines are removed. `seen` collects the files.
+        """
+        seen.add(file)
+
+        def text_for(line: re.Match[str]) -> str:
+            header = self.found(line["name"], file.parent)
+            return self.flattened(header, seen) if header is not None and header not in seen else ""
+
+        return INCLUDE_LINE.sub(text_for, _read(file))
 
     def _header(self, file: Path) -> Path:
         if file in self.copies:

@@ -76,5 +76,6 @@ def environment(given: Mapping[str, str], cann: Path) -> dict[str, str]:
     told["TORCH_NPU_PATH"] = str(stand_in / PACKAGE)
     for name in ("ASCEND_HOME_PATH", "ASCEND_TOOLKIT_HOME", "ASCEND_INSTALL_PATH"):
         told[name] = str(cann)
+    told["PATH"] = os.pathsep.join(filter(None, (str(cann / "bin"), given.get("PATH", os.defpath))))
     told["LD_LIBRARY_PATH"] = os.pathsep.join(filter(None, (str(cann / "lib64"), given.get("LD_LIBRARY_PATH"))))
     return told
