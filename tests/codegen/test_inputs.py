@@ -77,6 +77,24 @@ def test_its_derivative_is_refused_for_that_and_not_for_its_schema(tmp_path: Pat
         sources(read(tmp_path / "plugin.yaml", tmp_path / "derivatives.yaml", namespace="mine"))
 
 
+def test_derivatives_that_need_a_file_that_is_not_given_are_left_out_with_a_warning(tmp_path: Path) -> None:
+    functions = "all_version: [v2.7]\ncustom:\n  - func: mask(Tensor x) -> Tensor\n    op_api: all_version\n"
+    (tmp_path / "plugin.yaml").write_text(functions)
+    entries = [f"  - name: {name}(Tensor x) -> Tensor\n    x: grad\n" for name in ("mask", "_format_cast", "abs_twice")]
+    (tmp_path / "derivatives.yaml").write_text("all_version: [v2.7]\nbackward:\n" + "".join(entries))
+    files = (tmp_path / "plugin.yaml", tmp_path / "derivatives.yaml")
+    backend, left = Inputs.read(files, Wish()).read_backend()
+    assert backend.target.namespace == "npu"
+    assert operators(backend)["npu::mask"].derivative is not None
+    (line,) = by_cause(left)
+    assert line.split("  (")[0] == (
+        "   2  … has a derivative, and only npu_native_functions.yaml, which is not given, could declare it"
+    )
+    (tmp_path / "backend.yaml").write_text("backend: NPU\ncpp_namespace: npu::native\n")
+    with pytest.raises(OpbridgeError, match="_format_cast has a derivative and is not declared"):
+        read(*files, tmp_path / "backend.yaml")
+
+
 def test_symint_is_said_by_a_section(newest: dict[str, BackendOperator]) -> None:
     kernel = BackendKernel("PrivateUse1", "sample::native::gather_rows_backward_symint", symint=True)
     assert newest["sample::gather_rows_backward"].kernels == (kernel,)

@@ -139,7 +139,7 @@ def from_scratch(inputs: Inputs) -> tuple[Backend, Generated]:
     """Return the declared backend, and its sources without using the cache."""
     backend, left = inputs.read_backend()
     if not inputs.wish.keep_going:
-        return backend, Generated(sources(backend), inputs.unknown_fields(), ())
+        return backend, Generated(sources(backend), inputs.unknown_fields(), by_cause(left))
     backend, files, more = sources_of_what_is_right(backend)
     return backend, Generated(files, inputs.unknown_fields(), by_cause([*left, *more]))
 

@@ -6,7 +6,8 @@ other kernel of an operator, so they must be exactly those of PyTorch.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from opbridge.base.errors import SchemaError
@@ -14,6 +15,7 @@ from opbridge.codegen.backend import BackendOperator
 from opbridge.waist.schema import Argument, Default, EnumName, ListType, OptionalType, Return, Schema, Type
 
 COLUMNS = 120
+_WORD = re.compile(r"\w+")
 
 _VALUES = {
     "Tensor": "at::Tensor",
@@ -99,14 +101,24 @@ class Signature:
         """The names of the parameters."""
         return tuple(parameter.name for parameter in self.parameters)
 
-    def head(self, name: str, first: str = "", *, defaults: bool = False) -> str:
-        """Return the function's declaration without its end; `first` precedes the schema's own parameters."""
+    def head(self, name: str, first: str = "", *, defaults: bool = False, body: str | None = None) -> str:
+        """Return the function's declaration without its end; `first` precedes the schema's own parameters.
+
+        Parameters that a given `body` does not use have their names in comments: compilers warn of unused ones.
+        """
+        if body is not None:
+            return replace(self, parameters=tuple(map(_without_unused(body), self.parameters))).head(name, first)
         values = _trailing_defaults(self.parameters) if defaults else {}
         written = [
             f"{parameter} = {values[parameter.name]}" if parameter.name in values else str(parameter)
             for parameter in self.parameters
         ]
         return wrapped(f"{self.result} {name}(", [first, *written] if first else written, ")")
+
+
+def _without_unused(body: str) -> Callable[[CppParameter], CppParameter]:
+    used = set(_WORD.findall(body))
+    return lambda one: one if one.name in used else replace(one, name=f"/*{one.name}*/")
 
 
 def wrapped(start: str, items: Sequence[str], end: str, indent: str = "") -> str:

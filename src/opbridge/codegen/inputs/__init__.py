@@ -78,11 +78,16 @@ class Inputs:
         return self.read_backend()[0]
 
     def read_backend(self) -> tuple[Backend, tuple[InputError, ...]]:
-        """Return the backend, and the errors of the entries that were left out as `keep_going` requires."""
+        """Return the backend, and the errors of the entries that were left out.
+
+        These are the entries that `keep_going` skips, and derivatives of operators that a missing file may declare.
+        """
         left: list[InputError] = []
         while True:
             try:
-                return _Reading(self).backend(), tuple(left)
+                reading = _Reading(self)
+                backend = reading.backend()
+                return backend, (*reading.left_out, *left)
             except ManifestErrors as errors:
                 if not self.wish.keep_going or not self._leave_out(errors):
                     raise
@@ -124,6 +129,7 @@ class _Reading:
             dialect = source.attempt(_dialect, source)
             if dialect is not None:
                 self.by_dialect.setdefault(dialect, []).append(source)
+        self.left_out: list[InputError] = []
         self._aten: native_functions.Catalogue | None = None
 
     def backend(self) -> Backend:
@@ -152,6 +158,8 @@ class _Reading:
             operators = op_plugin.deprecations(source, operators, names)
         for source in self.of("derivatives"):
             entries = derivatives.entries(source, self.wish.torch_version)
+            entries, others = self.declared(source, entries, operators, target)
+            self.left_out += others
             operators = derivatives.with_derivatives(source, entries, operators, target, self.aten, spoiled)
         self.stop_on_errors()
         if not operators:
@@ -177,9 +185,38 @@ class _Reading:
             source.reader.errors.extend(errors.errors)
             return Manifest("", ())
 
+    @property
+    def lacks_backend(self) -> bool:
+        """Whether torch_npu's list of operators is given without the file that completes it."""
+        return bool(self.of("op_plugin")) and not self.of("backend")
+
+    def declared(
+        self,
+        source: Source,
+        entries: list[derivatives.DerivativeEntry],
+        operators: Iterable[BackendOperator],
+        target: TargetBackend,
+    ) -> tuple[list[derivatives.DerivativeEntry], list[InputError]]:
+        """Return the entries to use, and an error for each whose operator only a missing file can declare."""
+        if not self.lacks_backend or source.is_list:
+            return entries, []
+        known = {operator.schema.full_name for operator in operators}
+        kept = [each for each in entries if any(map(known.__contains__, derivatives.candidates(each, target)))]
+        aten = self.aten() if len(kept) < len(entries) else {}
+        others = [each for each in entries if each not in kept]
+        spoiled = {name for each in self.sources for name in each.spoiled}
+        missing = [
+            each
+            for each in others
+            if aten.keys().isdisjoint(derivatives.candidates(each, target))
+            and each.schema.full_name.rpartition("::")[2] not in spoiled
+        ]
+        return [each for each in entries if each not in missing], [_undeclared(each) for each in missing]
+
     def target(self, backends: Sequence[op_plugin.NamedBackend], manifests: Sequence[Manifest]) -> TargetBackend:
         own = {function.schema.namespace or "" for function in self._given.values()} - {ATEN}
         said = [named.name.lower() for named in backends] + [manifest.namespace for manifest in manifests] + sorted(own)
+        said += ["npu"] if self.lacks_backend else []
         namespace = self.wish.namespace or (said[0] if said else "")
         if not is_cpp_name(namespace) or "::" in namespace or is_special(namespace) or namespace == ATEN:
             self.stop_on_errors()  # Such errors may be the reason that the files name none.
@@ -214,6 +251,13 @@ class _Reading:
         if errors:
             files = ", ".join(str(source.path) for source in self.sources if source.reader.errors)
             raise ManifestErrors(files, errors)
+
+
+def _undeclared(entry: derivatives.DerivativeEntry) -> ManifestError:
+    message = (
+        f"{entry.schema.full_name} has a derivative, and only npu_native_functions.yaml, which is not given, could"
+    )
+    return ManifestError(f"{message} declare it", entry.where)
 
 
 def _dialect(source: Source) -> str:

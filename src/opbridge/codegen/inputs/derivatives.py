@@ -172,17 +172,15 @@ def with_derivatives(
     for entry in found:
         if pytorchs.get(entry.schema.full_name) == _texts(entry.derivative):
             continue
-        candidates = [entry.schema.full_name] if entry.schema.namespace else [
-            f"{namespace}::{entry.schema.full_name}" for namespace in (target.namespace, ATEN)
-        ]  # fmt: skip
-        name = next((each for each in candidates if each in by_name), None)
+        names = candidates(entry, target)
+        name = next((each for each in names if each in by_name), None)
         if name is None and entry.schema.full_name.rpartition("::")[2] in spoiled:
             continue
-        if name is None and any(each in aten() for each in candidates):
+        if name is None and any(each in aten() for each in names):
             # It has no kernel for the target; PyTorch differentiates what runs in its place.
             continue
         if name is None:
-            near = did_you_mean(candidates[0], by_name)
+            near = did_you_mean(names[0], by_name)
             source.refuse(f"{entry.schema.full_name} has a derivative and is not declared", entry.where, near)
         elif name in seen:
             source.refuse(f"{name} has two derivatives", entry.where, f"the other is at {seen[name]}")
@@ -195,6 +193,13 @@ def with_derivatives(
             source.attempt(_check, by_name[name], entry, target)
             source.attempt(_check_calls, by_name[name], entry, by_name, aten)
     return list(by_name.values())
+
+
+def candidates(entry: DerivativeEntry, target: TargetBackend) -> list[str]:
+    """Return the full names that an entry may stand for."""
+    if entry.schema.namespace:
+        return [entry.schema.full_name]
+    return [f"{namespace}::{entry.schema.full_name}" for namespace in (target.namespace, ATEN)]
 
 
 @functools.lru_cache(maxsize=1)

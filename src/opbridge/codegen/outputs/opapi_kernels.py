@@ -129,7 +129,7 @@ def _kernel(launched: _OpapiKernel, launcher: str) -> str:
     lines += [f"const auto {name} = {text};" for name, text in late]
     lines.append(wrapped(f"{launcher}(", [quoted(launch.function), *launch.arguments], ");"))
     lines += _returned(operator, launch)
-    return _function(operator, signature.head(kernel.name), lines)
+    return _function(operator, signature.head(kernel.name, body="\n".join(lines)), lines)
 
 
 def _function(operator: BackendOperator, head: str, lines: list[str]) -> str:
@@ -283,7 +283,7 @@ def _meta_kernel(launched: _OpapiKernel, *, symbolic: bool) -> str:
     for output in launch.outputs:
         lines += _prepared(output, operator, "at::device(at::kMeta)", symbolic=symbolic)
     lines += _returned(operator, launch)
-    return _function(operator, signature.head(_meta_name(operator)), lines)
+    return _function(operator, signature.head(_meta_name(operator), body="\n".join(lines)), lines)
 
 
 def _variables_of_outputs(launch: OpapiCall) -> list[tuple[str, str]]:
