@@ -224,6 +224,14 @@ void padded_with_nothing(GM_ADDR x, GM_ADDR y) {
   DataCopy(k.to, k.tensor, 8);
 }
 
+// Neighbours store a number each, and the line that both lie in is not written back.
+template <bool wrong>
+void one_line_for_two(GM_ADDR x, GM_ADDR y) {
+  Kernel k(x, y, 64);
+  k.to.SetValue(GetBlockIdx() * 15, 1.0f);
+  if (!wrong) dcci(k.to.GetPhyAddr(), cache_line_t::ENTIRE_DATA_CACHE, dcci_dst_t::CACHELINE_OUT);
+}
+
 // Numbers whose bits are all ones: of a variable without a value, or meant.
 template <bool wrong>
 struct AllOnes : Kernel {
@@ -271,6 +279,6 @@ extern "C" const char* pairs() {
       PAIR(wrapped_offset, 4) + PAIR(sum_of_all_blocks, 4) + PAIR(mask_of_another_type, 1) + PAIR(one_repeat_more, 1) +
       PAIR(widened, 1) + PAIR(first_turn, 1) + PAIR(one_half_for_two_flags, 1) + PAIR(gathered, 1) +
       PAIR(past_the_queue, 1) + PAIR(queued_when_free, 1) + PAIR(less_than_nothing, 1) + PAIR(loaded_over_zeros, 1) +
-      PAIR(moved_down, 1) + PAIR(all_ones, 1) + PAIR(padded_with_nothing, 1);
+      PAIR(moved_down, 1) + PAIR(all_ones, 1) + PAIR(padded_with_nothing, 1) + PAIR(one_line_for_two, 2);
   return lines.c_str();
 }

@@ -63,11 +63,13 @@ extern "C" __global__ __aicore__ void of_the_neighbour(GM_ADDR x, GM_ADDR y) {
   mine.SetGlobalBuffer((__gm__ float*)x + GetBlockIdx(), 1);
   all.SetGlobalBuffer((__gm__ float*)x, GetBlockNum());
   mine.SetValue(0, float(GetBlockIdx()));
+  DataCacheCleanAndInvalid<float, CacheLine::SINGLE_CACHE_LINE>(mine);
   SyncAll();
   const float neighbours = all.GetValue((GetBlockIdx() + 1) % GetBlockNum());
   SyncAll();
   mine.SetGlobalBuffer((__gm__ float*)y + GetBlockIdx(), 1);
   mine.SetValue(0, neighbours);
+  DataCacheCleanAndInvalid<float, CacheLine::ENTIRE_DATA_CACHE>(mine);
 }
 
 // Any number of blocks: each 64 bytes are one block's, and the sum of all is everybody's.

@@ -97,6 +97,7 @@ PAIRS = {
     "moved_down": "bad-parameter",
     "all_ones": "unset-variable",
     "padded_with_nothing": "uninitialised-local",
+    "one_line_for_two": "shared-cache-line",
 }
 
 

@@ -4,6 +4,7 @@ extern "C" __global__ __aicore__ void lost_remainder_kernel(GM_ADDR x) {
   all.SetGlobalBuffer((__gm__ int32_t*)x, 10);
   const int64_t length = 10 / GetBlockNum();
   for (int64_t i = 0; i < length; ++i) all.SetValue(GetBlockIdx() * length + i, 7);
+  DataCacheCleanAndInvalid<int32_t, CacheLine::ENTIRE_DATA_CACHE>(all);
 }
 
 extern "C" void lost_remainder() { run(lost_remainder_kernel, "lost_remainder", 4); }

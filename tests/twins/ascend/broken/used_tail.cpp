@@ -20,6 +20,7 @@ extern "C" void used_tail() { run(used_tail_kernel, "used_tail", 1, 13 * sizeof(
 // ascend-twin: used_tail: reads local memory that nothing has written [uninitialised-local]
 //   where   broken/used_tail.cpp:14, DataCopyPad on PIPE_MTE3, block 0
 //   memory  first byte 52 of the 64 bytes of a VECCALC tensor at 0x0 of the unified buffer
+//   unknown since broken/used_tail.cpp:9, DataCopy on PIPE_MTE2, which leaves it undefined
 //   hint    copy or Duplicate something into the tensor first: it holds what was there before
 // ascend-twin: used_tail: write of 56 bytes out of a global tensor's bounds [out-of-bounds]
 //   where   broken/used_tail.cpp:14, DataCopyPad on PIPE_MTE3, block 0

@@ -17,4 +17,5 @@ extern "C" void used_up_buffer() { run(used_up_buffer_kernel, "used_up_buffer", 
 // ascend-twin: used_up_buffer: reads local memory that nothing has written [uninitialised-local]
 //   where   broken/used_up_buffer.cpp:11, GetValue on PIPE_S, block 0
 //   memory  first byte 0 of the 256 bytes of a VECCALC tensor at 0x0 of the unified buffer
+//   unknown since broken/used_up_buffer.cpp:9, ReduceSum on PIPE_V, which leaves it undefined
 //   hint    copy or Duplicate something into the tensor first: it holds what was there before

@@ -97,6 +97,8 @@ void Block::begin(Launch& of, uint32_t index) {
     whole_[space] = -1;
   }
   buffers_.clear();
+  writings_.clear();
+  scalar_cache_.clean();
   sites_.clear();
   told_.clear();
   order_ = Order{};
@@ -144,7 +146,7 @@ void Block::end() {
   }
 }
 
-TouchedBy Block::touched() { return {registers.index, touches_.take(), sites_}; }
+TouchedBy Block::touched() { return {registers.index, touches_.take(), sites_, scalar_cache_.take()}; }
 
 void Block::report(Kind kind, const std::string& what, const std::string& where,
                    std::vector<std::pair<std::string, std::string>> details) {
@@ -180,6 +182,8 @@ uint16_t Block::number_of(const Site& site) {
 
 void Block::instruction(const char* name, pipe_t pipe, Place at) {
   site_ = number_of({name, at, pipe, launch->auto_sync() && registers.out_of_line == 0});
+  ++run_;
+  is_masked_ = false;
   if (registers.is_cube && pipe != PIPE_S) fail_as_second_part(where());
   if (pipe == PIPE_V && launch->kind() == Cores::cube && chosen_soc()->vector_cores > 1) {
     fail(Kind::bad_parameter, "a vector instruction on a core with a matrix unit alone", where(),
@@ -283,6 +287,7 @@ uint16_t Block::allocate(uint32_t count, uint32_t bytes, AscendC::TPosition posi
   for (uint32_t i = 0; i < count; ++i) {
     buffers_.push_back({begin_of(space) + used.now + i * each, each, position, State::idle, 0, Clock{}, at});
   }
+  writings_.resize(buffers_.size());
   const auto live = std::count_if(buffers_.begin(), buffers_.end(), [](const Buffer& b) { return b.bytes > 0; });
   if (live > static_cast<ptrdiff_t>(kMostBuffers)) {
     fail(Kind::local_budget, std::to_string(live) + " buffers, and a kernel has at most 64", place);
@@ -324,6 +329,7 @@ Local Block::local_at(const void* address) const {
 void Block::forget_contents(const Buffer& buffer) {
   memset(memory_.get() + buffer.begin, kPoison, buffer.bytes);
   std::fill_n(initialised_.begin() + buffer.begin, buffer.bytes, uint8_t{0});
+  writings_[static_cast<size_t>(&buffer - buffers_.data())] = {};
 }
 
 void Block::release_all() {
@@ -349,6 +355,7 @@ void Block::access(const Local& local, const void* at, size_t bytes, bool writes
   const size_t begin = touch(local, at, bytes, writes);
   if (writes) {
     memset(initialised_.data() + begin, 1, bytes);
+    note_writing(local, at, bytes);
   } else {
     check_initialised(local, begin, bytes);
   }
@@ -389,8 +396,21 @@ void Block::check_initialised(const Local& local, size_t begin, size_t bytes) {
   void* const unset = memchr(initialised_.data() + begin, 0, bytes);
   if (unset == nullptr || !is_news(Kind::uninitialised, 0)) return;
   const size_t at = static_cast<size_t>(static_cast<uint8_t*>(unset) - initialised_.data());
-  report(Kind::uninitialised, "reads local memory that nothing has written", where(),
-         {{"memory", "first " + describe(local, memory_.get() + at)}});
+  std::vector<std::pair<std::string, std::string>> details{{"memory", "first " + describe(local, memory_.get() + at)}};
+  const Writing& last = writings_[local.buffer].writing;
+  for (auto& detail : last.described(described(sites_[last.site]))) details.push_back(std::move(detail));
+  report(Kind::uninitialised, "reads local memory that nothing has written", where(), std::move(details));
+}
+
+void Block::note_mask(uint32_t lanes, uint32_t per_repeat) {
+  is_masked_ = true;
+  mask_ = {lanes, per_repeat, registers.mask_set};
+}
+
+void Block::note_writing(const Local& local, const void* at, size_t bytes) {
+  Run& last = writings_[local.buffer];
+  if (last.number != run_) last = {run_, {site_, 0, 0, 0, 0, 0, false, is_masked_, mask_}};
+  last.writing.add(static_cast<size_t>(static_cast<const uint8_t*>(at) - local.data), bytes);
 }
 
 template <class Describe>

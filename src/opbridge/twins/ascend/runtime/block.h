@@ -15,6 +15,7 @@
 #include "races.h"
 #include "recent.h"
 #include "soc.h"
+#include "writing.h"
 
 namespace opbridge_ascend {
 
@@ -78,6 +79,21 @@ class Block {
   void set_flag_of_cores(bool of_all, uint32_t flag, Place at);
   void wait_for_cores(uint32_t flag, Place at);
 
+  // A store that stays in the scalar unit's cache, and what writes a line of it back: all lines for null.
+  void cache(const Global& global, const void* at, size_t bytes);
+  void clean_cache(const void* address);
+  // What a buffer holds is unknown because of the instruction under way.
+  void leave_undefined(const Local& local) {
+    writings_[local.buffer] = {run_, {}};
+    writings_[local.buffer].writing.site = site_;
+    writings_[local.buffer].writing.is_undefined = true;
+  }
+  // The instruction under way goes by the mask register.
+  void note_mask(uint32_t lanes, uint32_t per_repeat);
+  // What the instruction under way reads is unknown in part, and so is what it writes for that reason.
+  void suspect(const Local& read) { suspected_ = writings_[read.buffer]; }
+  void blame(const Local& written) { writings_[written.buffer] = suspected_; }
+
   // Local memory
   static Space space_of(AscendC::TPosition position);
   uint16_t allocate(uint32_t count, uint32_t bytes, AscendC::TPosition position, Place at);
@@ -139,6 +155,7 @@ class Block {
   // Whether this instruction has not been blamed yet, for this and with this other one.
   bool is_news(Kind kind, uint16_t other);
   void order(const Recent::Access& now);
+  void note_writing(const Local& local, const void* at, size_t bytes);
   template <class Describe>
   void missing_sync(bool writes, bool wrote, uint16_t before, Describe memory);
 
@@ -176,6 +193,17 @@ class Block {
   uint16_t site_ = 0;
   Recent recent_[kPipes];
   Touches touches_;
+  ScalarCache scalar_cache_;
+  // The last run that wrote to a buffer, and by which instruction's run of all.
+  struct Run {
+    uint64_t number = 0;
+    Writing writing;
+  };
+  std::vector<Run> writings_;  // of buffers
+  Run suspected_;
+  uint64_t run_ = 0;  // of the instruction under way
+  bool is_masked_ = false;
+  MaskInForce mask_;
   Order order_;
   Recording* recording_ = nullptr;  // null where nobody profiles
   std::set<std::tuple<Kind, uint16_t, uint16_t>> told_;

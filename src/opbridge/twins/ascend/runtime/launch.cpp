@@ -79,6 +79,7 @@ std::vector<Report> Launch::run() {
   if (checked_ && reports_.empty()) report_flags_left();
   doubts_ = find_races(touched_);
   for (Report& race : doubts_.reports) reports_.push_back(std::move(race));
+  for (Report& line : find_shared_lines(touched_)) reports_.push_back(std::move(line));
   return std::move(reports_);
 }
 

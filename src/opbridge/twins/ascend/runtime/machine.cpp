@@ -52,6 +52,15 @@ void Instruction::forget_doubtful(const Local& to_memory, const void* to, const 
   Block::current().forget_doubtful(to_memory, to, from, bytes);
 }
 
+void Instruction::cache(const Global& global, const void* at, size_t bytes) {
+  Block::current().cache(global, at, bytes);
+}
+
+void Instruction::leave_undefined(const Local& local) { Block::current().leave_undefined(local); }
+void Instruction::note_mask(uint32_t lanes, uint32_t per_repeat) { Block::current().note_mask(lanes, per_repeat); }
+void Instruction::suspect(const Local& read) { Block::current().suspect(read); }
+void Instruction::blame(const Local& written) { Block::current().blame(written); }
+
 uint8_t* Instruction::known(const Local& local, const void* at) { return Block::current().known(local, at); }
 
 void Instruction::touch(const Local& local, const void* at, size_t bytes, bool writes) {
@@ -91,6 +100,23 @@ void Block::access(const Global& global, const void* at, size_t bytes, bool writ
   order({first, first + bytes, clocks_[sites_[site_].pipe][sites_[site_].pipe], site_, writes});
   if (launch->cores() > 1) touches_.add(first, bytes, order_, site_, use);
   if (Writes* const log = launch->log()) log->add(first, bytes, use, sites_[site_], registers.index);
+}
+
+void Block::cache(const Global& global, const void* at, size_t bytes) {
+  if (launch->cores() == 1) return;
+  const auto* const first = static_cast<const uint8_t*>(at);
+  const Allocation memory = allocation_of(global.data != nullptr ? global.data : first);
+  if (memory.bytes > 0) scalar_cache_.write(memory.begin, first, bytes, site_);
+}
+
+void Block::clean_cache(const void* address) {
+  if (address == nullptr) return scalar_cache_.clean();
+  const auto* const byte = static_cast<const uint8_t*>(address);
+  if (const Allocation memory = allocation_of(byte); memory.bytes > 0) scalar_cache_.clean(memory.begin, byte);
+}
+
+void clean_cache(const void* address) {
+  if (registers().checked) Block::current().clean_cache(address);
 }
 
 // What a load reads behind a tensor, to the end of a block, is memory of the device too: allocations are longer than

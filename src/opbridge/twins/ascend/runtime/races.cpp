@@ -170,4 +170,43 @@ Races find_races(const std::vector<TouchedBy>& blocks) {
   return std::move(sweep.races);
 }
 
+namespace {
+
+struct LineOf {
+  const TouchedBy* by;
+  const DirtyLine* dirty;
+
+  const Site& site() const { return by->sites[dirty->site]; }
+};
+
+Report report_of(const LineOf& one, const LineOf& other) {
+  return {Kind::shared_line,
+          "another block changes other bytes of a cache line that neither has written back",
+          described(one.site()),
+          one.by->block,
+          {{"other", described(other.site()) + ", block " + std::to_string(other.by->block)},
+           {"memory", described_memory(one.dirty->line, kCacheLine)}}};
+}
+
+}  // namespace
+
+std::vector<Report> find_shared_lines(const std::vector<TouchedBy>& blocks) {
+  std::vector<LineOf> all;
+  for (const TouchedBy& by : blocks) {
+    for (const DirtyLine& line : by.lines) all.push_back({&by, &line});
+  }
+  const auto order = [](const LineOf& l) { return std::make_tuple(l.dirty->line, l.by->block); };
+  std::sort(all.begin(), all.end(), [&](const LineOf& a, const LineOf& b) { return order(a) < order(b); });
+  std::vector<Report> found;
+  std::set<std::pair<std::string, std::string>> told;
+  for (size_t i = 1; i < all.size(); ++i) {
+    const LineOf &one = all[i - 1], &other = all[i];
+    // Of bytes that both change there is a race to report.
+    if (one.dirty->line != other.dirty->line || (one.dirty->bytes & other.dirty->bytes) != 0) continue;
+    if (!told.emplace(text_of(one.site().place), text_of(other.site().place)).second) continue;
+    found.push_back(report_of(one, other));
+  }
+  return found;
+}
+
 }  // namespace opbridge_ascend

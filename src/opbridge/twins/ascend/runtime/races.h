@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "report.h"
+#include "scalar_cache.h"
 #include "stretches.h"
 
 namespace opbridge_ascend {
@@ -68,6 +69,7 @@ struct TouchedBy {
   uint32_t block;
   std::vector<Touch> touches;
   std::vector<Site> sites;
+  std::vector<DirtyLine> lines;  // that its scalar unit has not written back
 };
 
 // "4 bytes at 0x…, byte 12 of the 64 bytes of …"
@@ -84,6 +86,9 @@ struct Races {
   Doubtful loaded;
 };
 Races find_races(const std::vector<TouchedBy>& blocks);
+
+// One report for each pair of instructions that change different bytes of one cache line, in two blocks.
+std::vector<Report> find_shared_lines(const std::vector<TouchedBy>& blocks);
 
 }  // namespace opbridge_ascend
 #endif

@@ -59,6 +59,10 @@ Meaning meaning(Kind kind) {
       return {"sync-all", "call SyncAll equally often in all blocks; hardware would wait forever"};
     case Kind::global_race:
       return {"global-race", "let each block write its own bytes, put SyncAll between the two, or use SetAtomicAdd"};
+    case Kind::shared_line:
+      return {"shared-cache-line",
+              "call DataCacheCleanAndInvalid after SetValue, or keep blocks 64 bytes apart: a cache writes back whole "
+              "lines"};
     case Kind::depends_on_blocks:
       return {"depends-on-blocks", "divide the work by GetBlockNum so that any number of blocks does all of it once"};
     case Kind::tiling_mismatch:

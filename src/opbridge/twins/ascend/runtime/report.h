@@ -33,6 +33,7 @@ enum class Kind : uint8_t {
   atomic_left_on,
   sync_all,
   global_race,
+  shared_line,
   depends_on_blocks,
   tiling_mismatch,
   assertion,

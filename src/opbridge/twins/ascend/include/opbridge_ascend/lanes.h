@@ -56,10 +56,11 @@ inline void SetMaskCount() { opbridge_ascend::registers().counter_mode = true; }
 inline void SetMaskNorm() { opbridge_ascend::registers().counter_mode = false; }
 
 template <class T, MaskMode mode = MaskMode::NORMAL>
-void SetVectorMask(uint64_t high, uint64_t low) {
-  auto& mask = opbridge_ascend::registers().mask;
-  mask[0] = low;
-  mask[1] = high;
+void SetVectorMask(uint64_t high, uint64_t low, Place at = Place::here()) {
+  auto& registers = opbridge_ascend::registers();
+  registers.mask[0] = low;
+  registers.mask[1] = high;
+  registers.mask_set = at;
 }
 
 namespace detail {
@@ -92,14 +93,17 @@ constexpr uint32_t widest() {
 }  // namespace detail
 
 template <class T, MaskMode mode = MaskMode::NORMAL>
-void SetVectorMask(int32_t count) {
+void SetVectorMask(int32_t count, Place at = Place::here()) {
+  auto& registers = opbridge_ascend::registers();
+  registers.mask_set = at;
   if constexpr (mode == MaskMode::COUNTER) {
-    SetVectorMask<T>(0, static_cast<uint64_t>(count));
+    registers.mask[0] = static_cast<uint64_t>(count);
+    registers.mask[1] = 0;
   } else {
-    detail::set_first(opbridge_ascend::registers().mask, static_cast<uint64_t>(count));
+    detail::set_first(registers.mask, static_cast<uint64_t>(count));
   }
 }
-inline void ResetMask() { SetVectorMask<uint8_t>(~uint64_t{0}, ~uint64_t{0}); }
+inline void ResetMask(Place at = Place::here()) { SetVectorMask<uint8_t>(~uint64_t{0}, ~uint64_t{0}, at); }
 
 namespace detail {
 
@@ -122,6 +126,12 @@ struct Lanes {
     for (uint32_t i = n; i < per_repeat; ++i) {
       if (has(0, i)) return 0;
     }
+    return n;
+  }
+
+  uint32_t of_first_repeat() const {
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < per_repeat; ++i) n += has(0, i);
     return n;
   }
 
@@ -169,6 +179,7 @@ Lanes repeated(Instruction& instruction, const Mask& mask, int64_t repeats, uint
     const uint64_t* const bits = is_set_mask ? mask.bits : registers.mask;
     lanes.mask[0] = bits[0];
     lanes.mask[1] = bits[1];
+    if (!is_set_mask) instruction.masked(lanes.of_first_repeat(), lanes.per_repeat);
   } else {
     instruction.requires_that(count >= 1 && count <= lanes.per_repeat, "mask", static_cast<int64_t>(count),
                               "between 1 and the elements of a repeat, which is 256 bytes");
@@ -272,6 +283,7 @@ class Unknown {
       all_known = instruction.looks_at(operand.tensor.memory(), at, n) && all_known;
     });
     if (all_known) return;
+    instruction.suspects(operand.tensor.memory());
     size_t place = 0;
     each_part(lanes, operand, [&](const uint8_t* at, size_t size) {
       if (!instruction.knows(operand.tensor.memory(), at, size)) mark(place);
@@ -288,6 +300,7 @@ class Unknown {
   template <class T>
   void spread(Instruction& instruction, const Lanes& lanes, const Strided<T>& dst) const {
     if (elements_.empty()) return;
+    instruction.blames(dst.tensor.memory());
     size_t place = 0;
     each_part(lanes, dst, [&](const uint8_t* at, size_t size) {
       if (has(place++)) instruction.forget(dst.tensor.memory(), at, size);
@@ -391,5 +404,7 @@ void binary(Instruction& instruction, const Lanes& lanes, F f, const Strided<D>&
 
 inline void set_mask_count() { AscendC::SetMaskCount(); }
 inline void set_mask_norm() { AscendC::SetMaskNorm(); }
-inline void set_vector_mask(uint64_t high, uint64_t low) { AscendC::SetVectorMask<half>(high, low); }
+inline void set_vector_mask(uint64_t high, uint64_t low, opbridge_ascend::Place at = opbridge_ascend::Place::here()) {
+  AscendC::SetVectorMask<half>(high, low, at);
+}
 #endif

@@ -51,6 +51,7 @@ struct Registers {
   bool checked = false;
   bool counter_mode = false;
   uint64_t mask[2] = {~uint64_t{0}, ~uint64_t{0}};
+  Place mask_set{nullptr, 0};  // by what, if by anything
   Atomic atomic = Atomic::none;
   uint64_t compared[2] = {0, 0};  // CMPMASK: what Compare without a destination found
   float deq_scale = 1;
@@ -162,6 +163,22 @@ class Instruction {
     touch(local, at, bytes, true);
     memset(at, 0xff, bytes);
     memset(known(local, at), 0, bytes);
+    leave_undefined(local);
+  }
+  // A store of the scalar unit, which stays in its cache.
+  void caches(const Global& global, const void* at, size_t bytes) {
+    if (checked_) cache(global, at, bytes);
+  }
+  // That the mask register says which lanes take part.
+  void masked(uint32_t lanes, uint32_t per_repeat) {
+    if (checked_) note_mask(lanes, per_repeat);
+  }
+  // What is known of one tensor's contents explains what is unknown of another's.
+  void suspects(const Local& read) {
+    if (checked_) suspect(read);
+  }
+  void blames(const Local& written) {
+    if (checked_) blame(written);
   }
   // A number that the kernel has computed by itself.
   template <class T>
@@ -191,6 +208,11 @@ class Instruction {
       OPBRIDGE_ASCEND_LIBRARY(check_position);
   void touch(const Local& local, const void* at, size_t bytes, bool writes) OPBRIDGE_ASCEND_LIBRARY(touch_local);
   uint8_t* known(const Local& local, const void* at) OPBRIDGE_ASCEND_LIBRARY(known_local);
+  void leave_undefined(const Local& local) OPBRIDGE_ASCEND_LIBRARY(leave_undefined);
+  void cache(const Global& global, const void* at, size_t bytes) OPBRIDGE_ASCEND_LIBRARY(cache_global);
+  void note_mask(uint32_t lanes, uint32_t per_repeat) OPBRIDGE_ASCEND_LIBRARY(note_mask);
+  void suspect(const Local& read) OPBRIDGE_ASCEND_LIBRARY(suspect_local);
+  void blame(const Local& written) OPBRIDGE_ASCEND_LIBRARY(blame_local);
   void forget_doubtful(const Local& to_memory, const void* to, const void* from, size_t bytes)
       OPBRIDGE_ASCEND_LIBRARY(forget_doubtful);
   [[noreturn]] void bad_parameter(const char* parameter, long long value, const char* expected)
@@ -255,6 +277,8 @@ void sync_all(Place at) OPBRIDGE_ASCEND_LIBRARY(sync_all);
 // The flags between cores: of all blocks of the launch, or of the vector units of one core.
 void set_cross_core_flag(bool of_all, uint32_t id, Place at) OPBRIDGE_ASCEND_LIBRARY(set_cross_core_flag);
 void wait_cross_core_flag(uint32_t id, Place at) OPBRIDGE_ASCEND_LIBRARY(wait_cross_core_flag);
+// Writes back the scalar unit's cache line of an address, or all of them for null.
+void clean_cache(const void* address) OPBRIDGE_ASCEND_LIBRARY(clean_cache);
 // Held while memory is changed that other blocks may change by atomics too.
 void lock_atomics() OPBRIDGE_ASCEND_LIBRARY(lock_atomics);
 void unlock_atomics() OPBRIDGE_ASCEND_LIBRARY(unlock_atomics);

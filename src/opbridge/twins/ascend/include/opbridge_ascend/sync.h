@@ -137,12 +137,14 @@ template <class T>
 void SetAtomicType() {}
 inline void SetAtomicNone() { opbridge_ascend::registers().atomic = opbridge_ascend::Atomic::none; }
 
-// Scalar accesses to global memory go through a cache that the twin has not got.
+// Stores of the scalar unit stay in its cache until it writes a line back.  The twin keeps note of such lines alone.
 enum class CacheLine : uint64_t { SINGLE_CACHE_LINE, ENTIRE_DATA_CACHE };
 // Which copy of the data is meant; there is one here.
 enum class DcciDst : uint64_t { CACHELINE_ALL, CACHELINE_UB, CACHELINE_OUT, CACHELINE_ATOMIC };
 template <class T, CacheLine line, DcciDst dst = DcciDst::CACHELINE_ALL>
-void DataCacheCleanAndInvalid(const GlobalTensor<T>&) {}
+void DataCacheCleanAndInvalid(const GlobalTensor<T>& tensor) {
+  opbridge_ascend::clean_cache(line == CacheLine::SINGLE_CACHE_LINE ? tensor.data() : nullptr);
+}
 template <class T, CacheLine line>
 void DataCacheCleanAndInvalid(const LocalTensor<T>&) {}
 
@@ -150,6 +152,15 @@ void DataCacheCleanAndInvalid(const LocalTensor<T>&) {}
 inline void InitSocState() {}
 
 }  // namespace AscendC
+
+// The compiler's names for the same.
+enum cache_line_t { SINGLE_CACHE_LINE, ENTIRE_DATA_CACHE };
+enum dcci_dst_t { CACHELINE_ALL, CACHELINE_UB, CACHELINE_OUT, CACHELINE_ATOMIC };
+enum mem_dsb_t { DSB_ALL, DSB_DDR, DSB_UB, DSB_SEQ };
+inline void dcci(const volatile void* address, uint64_t line, uint64_t = CACHELINE_ALL) {
+  opbridge_ascend::clean_cache(line == SINGLE_CACHE_LINE ? const_cast<const void*>(address) : nullptr);
+}
+inline void dsb(mem_dsb_t) {}
 
 inline void set_atomic_add() { opbridge_ascend::registers().atomic = opbridge_ascend::Atomic::add; }
 inline void set_atomic_max() { opbridge_ascend::registers().atomic = opbridge_ascend::Atomic::max; }

@@ -68,6 +68,7 @@ class GlobalTensor {
     Instruction instruction("SetValue", PIPE_S, at);
     instruction.takes(value);
     instruction.writes(memory_, data_ + offset, sizeof(T));
+    instruction.caches(memory_, data_ + offset, sizeof(T));
     data_[offset] = value;
   }
   GlobalTensor operator[](uint64_t offset) const {
