@@ -31,6 +31,14 @@ def test_channels_go_last_and_come_back(older: Any) -> None:
     np.testing.assert_array_equal(back, x)
 
 
+def test_names_of_2023_and_of_the_compiler(older: Any) -> None:
+    x = np.arange(128, dtype=np.float16)
+    bits = np.zeros(3, np.uint64)
+    older.run("by_old_names", x, bits, blocks=2)
+    np.testing.assert_array_equal(x, 2 * np.arange(128))
+    assert bits.tolist() == [5, 9, 361]
+
+
 def test_half_a_block_of_half_bytes_is_loaded(older: Any) -> None:
     numbers = np.arange(-16, 16) // 2
     pairs = (numbers[::2] & 15 | (numbers[1::2] & 15) << 4).astype(np.uint8)

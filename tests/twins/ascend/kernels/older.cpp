@@ -1,5 +1,7 @@
 // What kernels of 2023 and of chips before Atlas A2 use.
 #include "bench.h"
+#include "kernel_tpipe_impl.h"
+#include "lib/matrix/matmul/matmul.h"
 
 // Lists of 16 proposals, made of scores, sorted and merged; back come the scores, and the places they had.
 extern "C" void merged_proposals(const void* x, uint32_t lists, void* scores, void* places) {
@@ -54,6 +56,39 @@ extern "C" void half_bytes(const void* x, void* z, void* copied, uint32_t count)
     DataCopy(to, a, count);
     bench.out(z, numbers, count / 2);
   });
+}
+
+// Names of 2023, which a kernel may add to.
+namespace tik2 {
+struct OfItsOwn {};
+}  // namespace tik2
+// As programs have them, beside the twin's.
+constexpr int TWO = 2, var = 1;
+constexpr MatmulConfig kShared = GetIBShareNormConfig(true);
+using Row = matmul::MatmulType<AscendC::TPosition::GM, CubeFormat::VECTOR, float>;
+static_assert(!kShared.doNorm && Row::format != CubeFormat::NZ);
+
+// Each block doubles its part by a TBuf that is used like a queue, and stores a few bits.
+extern "C" __global__ __aicore__ void by_old_names(GM_ADDR x, GM_ADDR bits) {
+  tik2::GlobalTensor<half> all;
+  all.SetGlobalBuffer((__gm__ half*)ParamOffset<half>(x, 64), 64);
+  tik2::TBuf<tik2::TPosition::VECCALC> buffer;
+  GetTPipePtr()->InitBuffer(buffer, 128);
+  auto tensor = buffer.AllocTensor<half>();
+  DataCopy(tensor, all, 64);
+  PipeBarrier<PIPE_ALL>();
+  Muls(tensor, tensor, half(TWO * var), 64);
+  PipeBarrier<PIPE_ALL>();
+  DataCopy(all, tensor, 64);
+  buffer.FreeTensor(tensor);
+  auto* const found = (__gm__ uint64_t*)bits;
+  if (GetBlockIdx() == 0) {
+    found[0] = sbitset0(7, 1);
+    found[1] = sbitset1(8, 0);
+    found[2] = bcnt1(7) * 100 + bcnt0(7);
+    dcci(found, 0);
+    dsb(DSB_DDR);
+  }
 }
 
 // 32 int4b_t: half a block, and a load brings all of it.

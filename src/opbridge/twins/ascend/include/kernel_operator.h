@@ -24,7 +24,15 @@
 #include "opbridge_ascend/tiling.h"
 #include "opbridge_ascend/vector.h"
 
-// What the headers of 2023 called it.
-namespace tik2 = AscendC;
+// What the headers of 2023 called it.  Kernels of that year add names of their own to the namespace.
+namespace tik2 {
+using namespace AscendC;
+}
+
+// The same headers' name for the beginning of a block's part.
+template <class T>
+GM_ADDR ParamOffset(GM_ADDR begin, uint64_t elements_per_block) {
+  return begin + AscendC::GetBlockIdx() * elements_per_block * sizeof(T);
+}
 
 #endif

@@ -12,8 +12,8 @@
 #include "cube.h"
 #include "sync.h"
 
-// Rows behind each other, or fractals of 16 x 32 bytes, columns of them first.
-enum class CubeFormat { ND = 0, NZ };
+// Rows behind each other, or fractals of 16 x 32 bytes, columns of them first.  VECTOR is one row.
+enum class CubeFormat { ND = 0, NZ, ND_ALIGN, VECTOR };
 
 // How the hardware would cut the product; it changes nothing of the result.
 struct MatmulConfig {
@@ -27,14 +27,29 @@ constexpr MatmulConfig GetMDLConfig(bool intrinsicsLimit = false, bool batchLoop
                                     bool isVecND2NZ = false) {
   return {false, true, intrinsicsLimit, batchLoop, isVecND2NZ};
 }
+constexpr MatmulConfig GetSpecialMDLConfig(bool intrinsicsLimit = false, bool batchLoop = false, uint32_t = 0,
+                                           bool isVecND2NZ = false) {
+  return GetMDLConfig(intrinsicsLimit, batchLoop, 0, isVecND2NZ);
+}
+// Two vector cores share a matrix in L1, or the sizes of the blocks are constants.
+constexpr MatmulConfig GetIBShareNormConfig(bool intrinsicsLimit = false, bool batchLoop = false,
+                                            bool isVecND2NZ = false) {
+  return {false, false, intrinsicsLimit, batchLoop, isVecND2NZ};
+}
+constexpr MatmulConfig GetBasicConfig(uint32_t, uint32_t, uint32_t, bool intrinsicsLimit = false,
+                                      bool batchLoop = false) {
+  return {false, false, intrinsicsLimit, batchLoop};
+}
 constexpr MatmulConfig CFG_NORM = GetNormalConfig();
 constexpr MatmulConfig CFG_MDL = GetMDLConfig();
+constexpr MatmulConfig CFG_IBSHARE_NORM = GetIBShareNormConfig();
 
 // Of a batch of matrices; NONE is one matrix.
 enum class LayoutMode { NONE = 0, BSNGD, SBNGD, BNGS1S2, NORMAL };
 
 namespace AscendC {
 
+using ::CFG_IBSHARE_NORM;
 using ::CFG_MDL;
 using ::CFG_NORM;
 using ::CubeFormat;
@@ -46,6 +61,8 @@ template <TPosition position, CubeFormat matrix_format, class Type, bool transpo
 struct MatmulType {
   static_assert(batch_layout == LayoutMode::NONE,
                 "opbridge's Ascend twin has no batched Matmul: LayoutMode::NONE only");
+  static_assert(matrix_format != CubeFormat::ND_ALIGN,
+                "opbridge's Ascend twin has no CubeFormat::ND_ALIGN: use ND, and DataCopyPad for rows with gaps");
 
   static constexpr TPosition pos = position;
   static constexpr CubeFormat format = matrix_format;
@@ -54,6 +71,8 @@ struct MatmulType {
 };
 
 namespace detail {
+
+constexpr bool is_by_rows(CubeFormat format) { return format != CubeFormat::NZ; }
 
 // A matrix where it lies, by rows or in columns of fractals, of which one element can be asked for.
 template <class T, CubeFormat format>
@@ -75,7 +94,7 @@ struct Operand {
     local = tensor.memory();
   }
   const T* at(uint32_t row, uint32_t column) const {
-    if constexpr (format == CubeFormat::ND) return data + size_t{row} * columns + column;
+    if constexpr (is_by_rows(format)) return data + size_t{row} * columns + column;
     return data + in_columns(row, column, rows, kRow<T>);
   }
   void read(Instruction& instruction, const T* from, uint32_t count) const {
@@ -88,10 +107,10 @@ struct Operand {
   // Into `to`, as numbers of type C: rows and columns as they are stored.
   template <class C>
   void load(Instruction& instruction, C* to, uint32_t row, uint32_t column, uint32_t height, uint32_t width) const {
-    const uint32_t piece = format == CubeFormat::ND ? width : kRow<T>;
+    const uint32_t piece = is_by_rows(format) ? width : kRow<T>;
     for (uint32_t i = 0; i < height; ++i) {
       for (uint32_t j = 0; j < width;) {
-        const uint32_t together = format == CubeFormat::ND ? piece : piece - (column + j) % piece;
+        const uint32_t together = is_by_rows(format) ? piece : piece - (column + j) % piece;
         const uint32_t count = together < width - j ? together : width - j;
         const T* const from = at(row + i, column + j);
         read(instruction, from, count);
@@ -315,7 +334,7 @@ class Matmul {
   // Calls store(offset, sums, count) for what of the block lies together where it goes.
   template <class Store>
   void each_stored(uint32_t row, uint32_t column, uint32_t rows, uint32_t columns, Store store) {
-    constexpr bool by_rows = CType::format == CubeFormat::ND;
+    constexpr bool by_rows = detail::is_by_rows(CType::format);
     for (uint32_t i = 0; i < height_; ++i) {
       for (uint32_t j = 0; j < width_;) {
         const uint32_t together = by_rows ? width_ : detail::kSide - (column + j) % detail::kSide;

@@ -14,7 +14,7 @@ namespace matmul_tiling {
 
 // As AscendC::TPosition, which the host's side cannot see: a tiling function includes no kernel's headers.
 enum class TPosition { GM, A1, A2, B1, B2, C1, C2, CO1, CO2, VECIN, VECOUT, VECCALC, LCM, SPM, TSCM, MAX };
-enum class CubeFormat { ND, NZ };
+enum class CubeFormat { ND, NZ, ND_ALIGN, VECTOR };
 enum class DataType { DT_FLOAT, DT_FLOAT16, DT_INT8, DT_INT32, DT_BFLOAT16, DT_BF16 = DT_BFLOAT16 };
 enum class MatrixTraverse { NOSET, FIRSTM, FIRSTN };
 

@@ -157,6 +157,13 @@ class TBuf {
   LocalTensor<T> Get(uint32_t size) const {
     return LocalTensor<T>(memory_, 0, size);
   }
+  // All of it, for kernels that treat a TBuf like a queue; there is nothing to give back.
+  template <class T>
+  LocalTensor<T> AllocTensor() const {
+    return Get<T>();
+  }
+  template <class T>
+  void FreeTensor(const LocalTensor<T>&) const {}
   template <class T>
   LocalTensor<T> GetWithOffset(uint32_t size, uint32_t offset_bytes) const {
     return LocalTensor<T>(memory_, offset_bytes, size);
@@ -213,4 +220,6 @@ inline TPipe* GetTPipePtr() {
 }
 
 }  // namespace AscendC
+
+using AscendC::GetTPipePtr;
 #endif

@@ -107,6 +107,14 @@ constexpr std::common_type_t<A, B> max(A a, B b) {
   using C = std::common_type_t<A, B>;
   return static_cast<C>(a) < static_cast<C>(b) ? static_cast<C>(b) : static_cast<C>(a);
 }
+// Bits of a register.
+constexpr uint64_t sbitset0(uint64_t value, int64_t bit) { return value & ~(uint64_t{1} << bit); }
+constexpr uint64_t sbitset1(uint64_t value, int64_t bit) { return value | uint64_t{1} << bit; }
+constexpr int64_t bcnt0(uint64_t value) { return __builtin_popcountll(~value); }
+constexpr int64_t bcnt1(uint64_t value) { return __builtin_popcountll(value); }
+constexpr int64_t sff0(uint64_t value) { return ~value == 0 ? -1 : __builtin_ctzll(~value); }
+constexpr int64_t sff1(uint64_t value) { return value == 0 ? -1 : __builtin_ctzll(value); }
+
 // In brackets, for a kernel that has macros of these names.
 constexpr bool(likely)(bool condition) { return condition; }
 constexpr bool(unlikely)(bool condition) { return condition; }

@@ -18,6 +18,16 @@ inline void UnPadTilingFunc(const ge::Shape& srcShape, uint32_t, uint32_t, UnPad
   tiling.srcWidth = static_cast<uint32_t>(srcShape.GetDim(1));
 }
 
+// The bytes of Sort's temporary tensor, which holds a value with its index for each element, and of Concat's.
+inline uint32_t GetSortTmpSize(const platform_ascendc::PlatformAscendC&, uint32_t elemCount, uint32_t) {
+  constexpr uint32_t kSorted = 8;
+  return elemCount * kSorted;
+}
+inline uint32_t GetConcatTmpSize(const platform_ascendc::PlatformAscendC& platform, uint32_t elemCount,
+                                 uint32_t dataTypeSize) {
+  return GetSortTmpSize(platform, elemCount, dataTypeSize);
+}
+
 }  // namespace AscendC
 
 namespace optiling {
