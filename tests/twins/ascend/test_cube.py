@@ -47,6 +47,23 @@ def matmul(twin: Callable[..., Any]) -> Any:
     return twin("matmul.cpp", "matmul_host.cpp")
 
 
+@pytest.mark.parametrize(
+    ("filter", "stride", "dilation", "pad"), [(1, 1, 1, 0), (3, 1, 1, 1), (3, 2, 1, 0), (2, 1, 2, 1)]
+)
+def test_windows_of_an_image_become_rows(cube: Any, filter: int, stride: int, dilation: int, pad: int) -> None:
+    height, width = 6, 7
+    x, w = matrix("float16", height * width, 16), matrix("float16", filter * filter * 16, 16, seed=6)
+    padded = np.pad(x.reshape(height, width, 16), ((pad, pad), (pad, pad), (0, 0))).astype(np.float64)
+    taps = w.reshape(filter, filter, 16, 16).astype(np.float64)
+    window = dilation * (filter - 1) + 1
+    tops, lefts = (range(0, n + 2 * pad - window + 1, stride) for n in (height, width))
+    places = [padded[i : i + window : dilation, j : j + window : dilation] for i in tops for j in lefts]
+    expected = np.einsum("mijc,ijco->mo", np.stack(places), taps)
+    y = np.zeros(expected.shape, np.float32)
+    cube.call("run_convolved", x, w, y, height, width, filter, stride, dilation, pad)
+    np.testing.assert_array_equal(y, expected)
+
+
 SHAPES = [(16, 16, 16), (32, 48, 64), (2, 3, 5), (33, 17, 47), (64, 64, 33), (1, 20, 256)]
 TYPES = {
     "half_float": ("float16", np.float32),

@@ -102,6 +102,24 @@ OB_ONE_INSTRUCTION OB_HOST_DEVICE inline uint16_t float_to_bfloat16(float value)
 #endif
 }
 
+// The same by arithmetic alone, in types with so many bits after the first: what a constant is made of.
+OB_HOST_DEVICE constexpr uint16_t constant_bits(float value, int digits, int least_exponent, uint16_t infinity) {
+  if (value != value) return static_cast<uint16_t>(infinity | (1u << (digits - 1)));
+  const uint16_t sign = __builtin_copysignf(1.0f, value) < 0 ? 0x8000 : 0;
+  const float magnitude = sign != 0 ? -value : value;
+  if (magnitude > 3.402823466e38f) return static_cast<uint16_t>(sign | infinity);
+  float scale = 1;
+  for (int i = least_exponent; i < 0; ++i) scale /= 2;
+  uint32_t exponent = 0;
+  for (; magnitude / 2 >= scale; scale *= 2) ++exponent;
+  const float units = magnitude / scale * static_cast<float>(1u << digits);
+  uint32_t whole = static_cast<uint32_t>(units);
+  const float rest = units - static_cast<float>(whole);
+  if (rest > 0.5f || (rest == 0.5f && whole % 2 != 0)) ++whole;
+  const uint32_t bits = (exponent << digits) + whole;
+  return static_cast<uint16_t>(sign | (bits < infinity ? bits : infinity));
+}
+
 }  // namespace detail
 
 // IEEE's binary16. Arithmetic rounds after each operation, as a processor with such registers does; sums belong in
@@ -110,7 +128,9 @@ struct half {
   uint16_t bits;
 
   half() = default;
-  OB_HOST_DEVICE half(float value) : bits(detail::float_to_half(value)) {}
+  OB_HOST_DEVICE constexpr half(float value)
+      : bits(__builtin_is_constant_evaluated() ? detail::constant_bits(value, 10, -14, 0x7c00)
+                                               : detail::float_to_half(value)) {}
   OB_HOST_DEVICE operator float() const { return detail::half_to_float(bits); }
   OB_HOST_DEVICE static constexpr half from_bits(uint16_t bits) { return half(bits, 0); }
 
@@ -123,7 +143,9 @@ struct bfloat16 {
   uint16_t bits;
 
   bfloat16() = default;
-  OB_HOST_DEVICE bfloat16(float value) : bits(detail::float_to_bfloat16(value)) {}
+  OB_HOST_DEVICE constexpr bfloat16(float value)
+      : bits(__builtin_is_constant_evaluated() ? detail::constant_bits(value, 7, -126, 0x7f80)
+                                               : detail::float_to_bfloat16(value)) {}
   OB_HOST_DEVICE operator float() const { return detail::bfloat16_to_float(bits); }
   OB_HOST_DEVICE static constexpr bfloat16 from_bits(uint16_t bits) { return bfloat16(bits, 0); }
 

@@ -209,6 +209,51 @@ extern "C" __global__ __aicore__ void as_fractals(GM_ADDR x, GM_ADDR y, uint32_t
   queue.FreeTensor(filled);
 }
 
+// An image of 16 channels, convolved with 16 filters: both matrices come by way of windows, the right one of one pixel.
+extern "C" __global__ __aicore__ void convolved(GM_ADDR x, GM_ADDR w, GM_ADDR y, uint32_t height, uint32_t width,
+                                                uint32_t filter, uint32_t stride, uint32_t dilation, uint32_t pad) {
+  KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_AIC_ONLY);
+  constexpr uint16_t kChannels = 16;
+  const auto side = [=](uint32_t n) { return (n + 2 * pad - dilation * (filter - 1) - 1) / stride + 1; };
+  const uint32_t m = side(height) * side(width), rows = rounded_up(m, kSide), k = kChannels * filter * filter;
+  TPipe pipe;
+  TBuf<TPosition::A1> image_, weights_;
+  TBuf<TPosition::A2> left_;
+  TBuf<TPosition::B2> right_;
+  TBuf<TPosition::CO1> sums_;
+  GlobalTensor<half> from, filters;
+  GlobalTensor<float> to;
+  from.SetGlobalBuffer((__gm__ half*)x, height * width * kChannels);
+  filters.SetGlobalBuffer((__gm__ half*)w, k * kChannels);
+  to.SetGlobalBuffer((__gm__ float*)y, m * kChannels);
+  pipe.InitBuffer(image_, height * width * kChannels * 2);
+  pipe.InitBuffer(weights_, k * kChannels * 2);
+  pipe.InitBuffer(left_, rows * k * 2);
+  pipe.InitBuffer(right_, k * kChannels * 2);
+  pipe.InitBuffer(sums_, rows * kChannels * 4);
+  auto image = image_.Get<half>(), weights = weights_.Get<half>(), left = left_.Get<half>(), right = right_.Get<half>();
+  auto sums = sums_.Get<float>();
+  DataCopy(image, from, height * width * kChannels);
+  DataCopy(weights, filters, k * kChannels);
+  PipeBarrier<PIPE_ALL>();
+  LoadData3DParamsV2<half> windows({uint8_t(pad), uint8_t(pad), uint8_t(pad), uint8_t(pad)}, height, width, kChannels,
+                                   k, rows, 0, 0, stride, stride, filter, filter, dilation, dilation, false, false, 0);
+  LoadData(left, image, windows);
+  LoadData3DParamsV2<half> plain;
+  plain.l1H = 1;
+  plain.l1W = plain.mExtension = k;
+  plain.channelSize = plain.kExtension = kChannels;
+  LoadData(right, weights, plain);
+  PipeBarrier<PIPE_ALL>();
+  Mmad(sums, left, right, MmadParams(m, kChannels, k, 0, false, true));
+  PipeBarrier<PIPE_ALL>();
+  Fixpipe(to, sums, FixpipeParamsV220(kChannels, m, rows, kChannels, false));
+}
+extern "C" void run_convolved(void* x, void* w, void* y, uint32_t height, uint32_t width, uint32_t filter,
+                              uint32_t stride, uint32_t dilation, uint32_t pad) {
+  ICPU_RUN_KF(convolved, 1, (GM_ADDR)x, (GM_ADDR)w, (GM_ADDR)y, height, width, filter, stride, dilation, pad);
+}
+
 // The fractals of the left matrix taken by columns, where the unit wants them by rows.
 extern "C" __global__ __aicore__ void wrong_order(GM_ADDR a, GM_ADDR b, GM_ADDR c) {
   KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_AIC_ONLY);

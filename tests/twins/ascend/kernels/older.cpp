@@ -58,6 +58,13 @@ extern "C" void half_bytes(const void* x, void* z, void* copied, uint32_t count)
   });
 }
 
+// Constants, of which the compiler knows the bits.
+constexpr half kLeast = -65504.0;
+static_assert(kLeast.bits == 0xfbff && half(0.1f).bits == 0x2e66 && half(1e9f).bits == 0x7c00 && half(0.0f).bits == 0);
+static_assert(half(-0.0f).bits == 0x8000 && half(6e-8f).bits == 1 && half(65520.0f).bits == 0x7c00);
+static_assert(half(2049.0f).bits == 0x6800 && half(2051.0f).bits == 0x6802 && half(1.0f).bits == 0x3c00);
+static_assert(bfloat16_t(3.14159274f).bits == 0x4049 && bfloat16_t(-1e38f).bits == 0xfe96);
+
 // Names of 2023, which a kernel may add to.
 namespace tik2 {
 struct OfItsOwn {};

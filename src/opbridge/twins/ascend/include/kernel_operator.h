@@ -9,6 +9,7 @@
 #include "opbridge_ascend/fixpipe.h"
 #include "opbridge_ascend/functions.h"
 #include "opbridge_ascend/gather.h"
+#include "opbridge_ascend/image.h"
 #include "opbridge_ascend/launch.h"
 #include "opbridge_ascend/normalize.h"
 #include "opbridge_ascend/reduce.h"

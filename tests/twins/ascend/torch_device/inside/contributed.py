@@ -35,6 +35,14 @@ def test_functions_are_what_they_replace() -> None:
     assert torch.equal(x.grad, torch.ones_like(x))
 
 
+def test_each_name_has_a_module_of_its_own() -> None:
+    from torch_npu.contrib.function.roll import roll as own
+    from torch_npu.contrib.module.channel_shuffle import ChannelShuffle as Own
+
+    assert own is torch_npu.contrib.function.roll is roll
+    assert Own is torch_npu.contrib.ChannelShuffle
+
+
 def test_boxes_overlap() -> None:
     boxes = torch.tensor([[0.0, 0, 10, 10], [5, 5, 15, 15]]).npu()
     found = torch_npu.contrib.npu_iou(boxes, boxes, mode="iou").cpu()
