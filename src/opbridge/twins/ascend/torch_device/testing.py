@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import sys
 import unittest
+import warnings
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -13,12 +15,63 @@ import torch
 class TestCase(unittest.TestCase):
     """A unittest case whose assertions compare tensors on any device."""
 
-    def assertEqual(self, first: Any, second: Any, msg: Any = None, **tolerances: float) -> None:  # noqa: N802
-        """Check that tensors are equal within PyTorch's tolerances, or within `rtol` and `atol` if given."""
-        if isinstance(first, torch.Tensor) and isinstance(second, torch.Tensor):
-            torch.testing.assert_close(first.cpu(), second.cpu(), **tolerances, msg=msg)
+    def assertEqual(  # noqa: N802
+        self,
+        first: object,
+        second: object,
+        prec: float | str | None = None,
+        message: str = "",
+        allow_inf: bool = False,
+        exact_dtype: bool = True,
+        *,
+        msg: str | None = None,
+        **tolerances: float,
+    ) -> None:
+        """Check that values are equal: tensors, and numbers and tensors in lists, tuples and mappings.
+
+        `prec` is the absolute tolerance; PyTorch's tolerances for tensors apply without it, `rtol` and `atol`. A text
+        in its place is the message, as in unittest.
+        """
+        said = msg or message or (prec if isinstance(prec, str) else None) or None
+        if isinstance(prec, (int, float)):
+            tolerances = {"rtol": 0.0, "atol": prec} | tolerances
+        if isinstance(first, dict) and isinstance(second, dict):
+            super().assertEqual(first.keys(), second.keys(), said)  # noqa: PT009
+            first, second = [first[key] for key in first], [second[key] for key in first]
+        if isinstance(first, (list, tuple)) and isinstance(second, (list, tuple)):
+            super().assertEqual(len(first), len(second), said)  # noqa: PT009
+            for one, other in zip(first, second, strict=True):
+                self.assertEqual(one, other, None, message, allow_inf, exact_dtype, msg=msg, **tolerances)  # noqa: PT009
+        elif _is_tensor_with(first, second) or _is_tensor_with(second, first):
+            one, other = (torch.as_tensor(value).detach().cpu() for value in (first, second))
+            is_exact = exact_dtype and isinstance(first, torch.Tensor) and isinstance(second, torch.Tensor)
+            torch.testing.assert_close(one, other, **tolerances, equal_nan=True, check_dtype=is_exact, msg=said)
+        elif tolerances and isinstance(first, (int, float)) and isinstance(second, (int, float)):
+            torch.testing.assert_close(float(first), float(second), **tolerances, msg=said)
         else:
-            super().assertEqual(first, second, msg)  # noqa: PT009 - this method refines it
+            super().assertEqual(first, second, said)  # noqa: PT009 - this method refines it
+
+    def assertNotEqual(  # noqa: N802
+        self, first: object, second: object, prec: float | None = None, message: str = ""
+    ) -> None:
+        """Check that assertEqual fails for the values."""
+        try:
+            self.assertEqual(first, second, prec)  # noqa: PT009
+        except AssertionError:
+            return
+        self.fail(message or f"expected values that differ, got {first!r} twice")
+
+    def assertExpectedInline(self, actual: object, expect: str, skip: int = 0) -> None:  # noqa: N802
+        """Check that a value is spelled like the text."""
+        self.assertMultiLineEqual(str(actual), expect)  # noqa: PT009
+
+    def assertNotWarn(self, call_fn: Callable[[], object], msg: str = "") -> None:  # noqa: N802
+        """Check that a call warns of nothing."""
+        with warnings.catch_warnings(record=True) as said:
+            warnings.simplefilter("always")
+            call_fn()
+        if said:
+            self.fail(msg or f"expected no warning, got {said[0].message}")
 
     def assertRtolEqual(  # noqa: N802
         self, x: Any, y: Any, prec: float = 1e-4, prec16: float = 1e-3, auto_trans_dtype: bool = False
@@ -64,6 +117,11 @@ class TestCase(unittest.TestCase):
                 f"{count} of {got.size} elements differ by more than {prec}; the most at [{place}]: "
                 f"got {got[worst]}, expected {expected[worst]}"
             )
+
+
+def _is_tensor_with(value: object, other: object) -> bool:
+    """Return whether a value is a tensor, and the other can be compared with one."""
+    return isinstance(value, torch.Tensor) and isinstance(other, (torch.Tensor, int, float, complex, np.ndarray))
 
 
 def _on_host(value: Any) -> torch.Tensor:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import math
 import unittest
+import warnings
 
 import numpy as np
+import pytest
 import torch
 import torch_npu
 from torch.nn import functional
@@ -120,3 +122,26 @@ def test_operands_broadcast_and_profiles_name_operators() -> None:
     assert check_operators_in_prof(["aten::add"], prof)
     assert not check_operators_in_prof(["aten::add"], prof, ["aten::add"])
     assert not check_operators_in_prof(["aten::conv2d"], prof)
+
+
+def test_values_are_equal_within_a_tolerance() -> None:
+    case = Variants("test_here")
+    equal, unequal = case.assertEqual, case.assertNotEqual
+    x = torch.ones(3).npu()
+    equal(x, torch.ones(3))
+    equal({"a": [x, 1.0]}, {"a": [x + 1e-3, 1.0 + 1e-3]}, 1e-2)
+    equal(x.sum(), 3)
+    equal("a", "a", "a message")
+    unequal(x, x + 1)
+    case.assertExpectedInline(x.device, "npu:0")
+    case.assertNotWarn(x.sum)
+    wrong = [(x, x + 1), ([x], [x, x]), ({"a": 1}, {"b": 1}), ({"a": 1}, [1]), (1.0, 1.1), (x, x.half()), (x, "x")]
+    for first, second in wrong:
+        with pytest.raises(AssertionError):
+            equal(first, second)
+    with pytest.raises(AssertionError, match="said so"):
+        equal(x, x + 1, message="said so")
+    with pytest.raises(AssertionError, match="expected values that differ"):
+        unequal(x, torch.ones(3))
+    with pytest.raises(AssertionError, match="said"):
+        case.assertNotWarn(lambda: warnings.warn("said", stacklevel=1))
