@@ -12,7 +12,7 @@ from torch.nn import functional
 from opbridge.twins.ascend.torch_device.contributed_functions import dropout_with_byte_mask
 
 
-class ChannelShuffle(nn.Module):
+class ChannelShuffle(nn.Module):  # type: ignore[misc]
     """Take the channels of two tensors in turn, and split the result into halves unless told otherwise."""
 
     def __init__(self, in_channels: int, groups: int = 2, split_shuffle: bool = True) -> None:
@@ -26,7 +26,7 @@ class ChannelShuffle(nn.Module):
         return shuffled.chunk(2, dim=1) if self.split_shuffle else shuffled
 
 
-class LabelSmoothingCrossEntropy(nn.Module):
+class LabelSmoothingCrossEntropy(nn.Module):  # type: ignore[misc]
     """Compute the cross entropy with labels that share `smooth_factor` among the other classes."""
 
     def __init__(self, num_classes: int = 1000, smooth_factor: float = 0.0) -> None:
@@ -39,18 +39,18 @@ class LabelSmoothingCrossEntropy(nn.Module):
         return -(labels * functional.log_softmax(pred, dim=1)).sum(1).float().mean()
 
 
-class Mish(nn.Mish):
+class Mish(nn.Mish):  # type: ignore[misc]
     """Compute x * tanh(softplus(x))."""
 
 
-class SiLU(nn.SiLU):
+class SiLU(nn.SiLU):  # type: ignore[misc]
     """Compute x * sigmoid(x)."""
 
 
 Swish = SiLU
 
 
-class NpuDropPath(nn.Module):
+class NpuDropPath(nn.Module):  # type: ignore[misc]
     """Drop the whole of some samples in training, and scale the others up."""
 
     def __init__(self, drop_prob: float = 0.0) -> None:
@@ -69,7 +69,7 @@ class NpuDropPath(nn.Module):
         """Do nothing: torch_npu draws random numbers ahead on another stream here."""
 
 
-class NpuCachedDropout(nn.Dropout):
+class NpuCachedDropout(nn.Dropout):  # type: ignore[misc]
     """Drop elements in training, as PyTorch's dropout does."""
 
     def __init__(self, p: float, module_name: str | None = None) -> None:
@@ -84,7 +84,7 @@ class NpuCachedDropout(nn.Dropout):
 NpuFairseqDropout = NpuPreGenDropout = NpuCachedDropout
 
 
-class DropoutWithByteMask(nn.Module):
+class DropoutWithByteMask(nn.Module):  # type: ignore[misc]
     """Drop elements in training, as PyTorch's dropout does."""
 
     def __init__(self, p: float = 0.5, inplace: bool = False, max_seed: int = 1023) -> None:
@@ -96,7 +96,7 @@ class DropoutWithByteMask(nn.Module):
         return dropout_with_byte_mask(input1, self.p, self.training, self.inplace)
 
 
-class _Convolution(nn.Module):
+class _Convolution(nn.Module):  # type: ignore[misc]
     """A convolution, a normalization and an activation, with the names that checkpoints of YOLOv5 have."""
 
     def __init__(self, c1: int, c2: int, k: Any, s: int, p: Any, g: int, act: bool) -> None:
@@ -111,7 +111,7 @@ class _Convolution(nn.Module):
         return self.act(self.bn(self.conv(x)))
 
 
-class Focus(nn.Module):
+class Focus(nn.Module):  # type: ignore[misc]
     """Move each 2 x 2 pixels into channels, and convolve them, as the first layer of YOLOv5."""
 
     def __init__(self, c1: int, c2: int, k: Any = 1, s: int = 1, p: Any = None, g: int = 1, act: bool = True) -> None:
@@ -124,7 +124,7 @@ class Focus(nn.Module):
         return self.conv(torch.cat([x[..., row::2, column::2] for row, column in places], 1))
 
 
-class BiLSTM(nn.Module):
+class BiLSTM(nn.Module):  # type: ignore[misc]
     """Run one LSTM forwards and one backwards over a sequence."""
 
     def __init__(self, input_size: int, hidden_size: int) -> None:
@@ -161,13 +161,13 @@ class Prefetcher:
         return batch
 
 
-class FastBatchNorm1d(nn.BatchNorm1d):
+class FastBatchNorm1d(nn.BatchNorm1d):  # type: ignore[misc]
     """Normalize a batch, as PyTorch's own module does."""
 
 
-class FastBatchNorm2d(nn.BatchNorm2d):
+class FastBatchNorm2d(nn.BatchNorm2d):  # type: ignore[misc]
     """Normalize a batch, as PyTorch's own module does."""
 
 
-class FastBatchNorm3d(nn.BatchNorm3d):
+class FastBatchNorm3d(nn.BatchNorm3d):  # type: ignore[misc]
     """Normalize a batch, as PyTorch's own module does."""

@@ -15,7 +15,7 @@ import torch
 class TestCase(unittest.TestCase):
     """A unittest case whose assertions compare tensors on any device."""
 
-    def assertEqual(  # noqa: N802
+    def assertEqual(  # type: ignore[override]  # noqa: N802 - the signature is that of torch_npu
         self,
         first: object,
         second: object,
