@@ -10,7 +10,7 @@ from functools import partial
 from opbridge._core import NumpyOp, load_kernel
 from opbridge.base.errors import KernelError
 from opbridge.build.toolchains import BuiltLibrary
-from opbridge.build.toolchains.host import PROCESSOR
+from opbridge.build.toolchains.machine_identity import PROCESSOR
 from opbridge.cli.kernel_files import KernelFile
 from opbridge.native.catalog import Catalog
 from opbridge.waist.manifest import Manifest

@@ -24,14 +24,11 @@ from opbridge.base.errors import ToolchainError
 from opbridge.build.cache import Cache
 from opbridge.build.toolchains.files_in_options import expanded, named_files
 from opbridge.build.toolchains.interface import INCLUDE, VECTOR, BuildRequest, Command, Commands
-from opbridge.build.toolchains.machine_identity import compiler, environment, processor
+from opbridge.build.toolchains.machine_identity import PROCESSOR, compiler, environment, processor, target_machine
 
 name = "host C++"
 suffixes = (".cpp", ".cc", ".cxx", ".C", ".c++", ".c")
 """C sources are compiled as C++, as g++ and PyTorch do."""
-
-PROCESSOR = "OPBRIDGE_MARCH"
-"""The environment variable that names the target processor, for builds that run on other machines."""
 
 OPTIMIZATION = "OPBRIDGE_OPTIMIZE"
 """The variable that lowers the optimization level of kernels, for tests and edits that wait for the compiler."""
@@ -216,7 +213,7 @@ def _code_generation(request: BuildRequest) -> tuple[str, ...]:
         *vector_width(),
         *_selections(),
         *("-Wall", "-pipe", "-fdiagnostics-color=never"),
-        *(_BASELINE.get(os.uname().machine, ()) if request.built_for is not None else processor_flag(request.portable)),
+        *(_BASELINE.get(target_machine(), ()) if request.built_for is not None else processor_flag(request.portable)),
     )
 
 
@@ -277,8 +274,7 @@ def vector_width() -> tuple[str, ...]:
     By default g++ uses half of AVX-512, for older processors that wide registers slowed down. With the flag, a
     loop of exponentials takes a quarter less time. Without AVX-512 it changes nothing.
     """
-    is_foreign = os.environ.get(PROCESSOR, "").startswith("arm")
-    return ("-mprefer-vector-width=512",) if os.uname().machine == "x86_64" and not is_foreign else ()
+    return ("-mprefer-vector-width=512",) if target_machine() == "x86_64" else ()
 
 
 def _selections() -> tuple[str, ...]:

@@ -10,6 +10,9 @@ from pathlib import Path
 from opbridge.base.errors import ToolchainError
 from opbridge.build.cache import Cache, KeyBuilder
 
+PROCESSOR = "OPBRIDGE_MARCH"
+"""The environment variable that names the target processor, for builds that run on other machines."""
+
 CPUINFO = Path("/proc/cpuinfo")
 _CPU_FIELDS = ("vendor_id", "cpu family", "model", "flags", "CPU implementer", "CPU part", "CPU variant", "Features")
 _ENVIRONMENT = (
@@ -24,6 +27,11 @@ _ENVIRONMENT = (
     "SDKROOT",
     "SOURCE_DATE_EPOCH",
 )
+
+
+def target_machine() -> str:
+    """Return the architecture that builds are for: this machine's, or ARM's where the target processor is one."""
+    return "aarch64" if os.environ.get(PROCESSOR, "").startswith("arm") else os.uname().machine
 
 
 def compiler(command: tuple[str, ...], cache: Cache, ask: str = "-v") -> str:

@@ -18,6 +18,7 @@ from opbridge.base.safe_open import read_file
 from opbridge.build.cache import Key, KeyBuilder
 from opbridge.build.cache.dependencies import digest_of
 from opbridge.build.toolchains.interface import PACKAGE, BuildRequest
+from opbridge.build.toolchains.machine_identity import target_machine
 
 FOLDER = PACKAGE / "prebuilt"
 """The folder in the wheel.  A clone has none, because its sources change; its builds are in the cache."""
@@ -72,7 +73,7 @@ def _matches(library: Path, key: Key) -> bool:
 
 
 def _key(request: BuildRequest) -> Key:
-    key = KeyBuilder("prebuilt library").add("machine", os.uname().machine).add("for", *(request.built_for or ()))
+    key = KeyBuilder("prebuilt library").add("machine", target_machine()).add("for", *(request.built_for or ()))
     key.add("sources", *(str(source.relative_to(PACKAGE)) for source in request.sources))
     key.add("output", request.output, request.standard, request.language)
     key.add("macros", *(f"{name}={value}" for name, value in request.defines))
