@@ -84,3 +84,9 @@ def test_another_process_may_be_quicker(tmp_path: Path) -> None:
     assert stamped_folder.write(home, "one", meanwhile) == home
     assert (home / "file").read_text() in ("ours", "theirs")
     assert os.listdir(tmp_path) == ["home"]
+
+
+def test_a_library_with_two_names_is_one_file_where_it_can_be(tmp_path: Path) -> None:
+    (library := tmp_path / "library.so").write_text("code")
+    stamped_folder.add_library(library, tmp_path / "second.so")
+    assert (tmp_path / "second.so").samefile(library)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import tempfile
 from collections.abc import Callable
 from contextlib import suppress
@@ -40,6 +41,17 @@ def write(home: Path, stamp: str, fill: Callable[[Path], None]) -> Path:
             if stamp_of(home) != stamp:
                 raise  # an equal stamp means that another process was faster
     return home
+
+
+def add_library(library: Path, place: Path) -> None:
+    """Give a library a name in such a folder, and keep it one file where the file system allows that.
+
+    A process that loads it by both names then has it once: of two copies, each would have devices of its own.
+    """
+    try:
+        os.link(library, place)
+    except OSError:  # another file system, or one without hard links
+        shutil.copyfile(library, place)
 
 
 def stamp_of(home: Path) -> str:

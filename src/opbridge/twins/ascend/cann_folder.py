@@ -66,7 +66,7 @@ def _fill(new: Path, texts: Mapping[str, str], library: Path) -> None:
     for name, folder in _HEADERS.items():
         shutil.copytree(folder, new / name, dirs_exist_ok=True)
     (new / "lib64").mkdir()
-    shutil.copyfile(library, new / "lib64" / ascend.LIBRARY)
+    stamped_folder.add_library(library, new / "lib64" / ascend.LIBRARY)
     for name in _LIBRARIES:
         (new / "lib64" / f"lib{name}.so").symlink_to(ascend.LIBRARY)
 

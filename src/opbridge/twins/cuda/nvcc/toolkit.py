@@ -10,7 +10,6 @@ import hashlib
 import json
 import os
 import re
-import shutil
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -90,9 +89,9 @@ def _fill(new: Path, home: Path, runtime: Path, others: Mapping[str, Path]) -> N
     _script(new / "bin" / "nvrtc", f"{nvrtc}sys.exit(main(Path({str(home)!r})))")
     (new / "include").symlink_to(INCLUDE)
     (new / "lib64").mkdir()
-    shutil.copyfile(runtime, new / "lib64" / cuda.LIBRARY)
+    stamped_folder.add_library(runtime, new / "lib64" / cuda.LIBRARY)
     for name, made in others.items():
-        shutil.copyfile(made, new / "lib64" / made.name)
+        stamped_folder.add_library(made, new / "lib64" / made.name)
         for linked in NAMES_OF_LIBRARIES[name]:
             (new / "lib64" / f"lib{linked}.so").symlink_to(made.name)
     for name in LIBRARIES:
