@@ -119,7 +119,7 @@ enum class Kind : int64_t {
   Other = 7,
 };
 
-// What the schema says of an argument in addition to its kind; bits, added up.
+// Properties of an argument in addition to its kind; bits, added up.
 enum ArgFlag : int64_t {
   kList = 1,
   kOptional = 2,

@@ -90,7 +90,7 @@ class TestContents:
         )
         ops = "ops:\n  - {func: f(Tensor x) -> Tensor, out: x, kernels: {cpu: 'k.so:f'}}\n"
         (note,) = made(f"namespace: m\n{ops}").notes
-        assert note.startswith("_kernels/libraries/k.so needs libother.so.1, which is not in the wheel")
+        assert note.startswith("_kernels/libraries/k.so needs libother.so.1, not in the wheel")
 
     def test_a_gradient_by_an_operator_comes_along_in_either_form(self, made: Callable[..., Made]) -> None:
         ops = "".join(

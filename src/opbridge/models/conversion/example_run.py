@@ -23,7 +23,7 @@ def require_runs(module: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) ->
     """
     before, modes = taken_aside(module), {part: part.training for part in module.modules()}
     try:
-        with torch.random.fork_rng(devices=[]):
+        with torch.random.fork_rng(devices=[]), torch.no_grad():
             module.eval()(*args, **kwargs)
     except Exception as error:
         frames = traceback.extract_tb(error.__traceback__)
