@@ -20,6 +20,7 @@ WIDEST = pytest.param("x86-64-v4", marks=pytest.mark.matrix("the same loops for 
 TARGETS = ("x86-64-v3", WIDEST) if os.uname().machine == "x86_64" else ("native",)
 
 
+@pytest.mark.cases(1)
 @pytest.mark.parametrize("target", TARGETS)
 def test_loops_as_people_write_them(monkeypatch: pytest.MonkeyPatch, target: str) -> None:
     monkeypatch.setenv("OPBRIDGE_MARCH", target)

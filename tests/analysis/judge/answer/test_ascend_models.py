@@ -116,6 +116,7 @@ def test_what_is_not_is_named(
     assert (found.verdict.value, reason.check, reason.place) == (verdict, check, place), found
 
 
+@pytest.mark.matrix("test_what_is_right_is_right")
 def test_what_launches_its_kernels_itself(task: Path, tmp_path: Path) -> None:
     (tmp_path / "answer.json").write_text(json.dumps(LAUNCHING))
     found = ob.judge(task, tmp_path / "answer.json", timeout=300)

@@ -38,6 +38,7 @@ def task_and_answer(folder: Path) -> tuple[Path, Path]:
     return task, folder / "answer.py"
 
 
+@pytest.mark.matrix("test_kernels_of_its_own_are_found_where_only_it_can_write predicts an answer")
 def test_fewer_passes_over_memory_are_predicted_to_be_faster(tmp_path: Path) -> None:
     task, answer = task_and_answer(tmp_path)
     answer.write_text(ANSWER)
