@@ -50,7 +50,7 @@ def write(folder: Path) -> Path:
 
 def _stamp(texts: Mapping[str, str], library: Path) -> str:
     headers = sorted(path for folder in _HEADERS.values() for path in folder.rglob("*") if path.is_file())
-    digest = hashlib.sha256(repr((texts, str(library))).encode())
+    digest = hashlib.sha256(repr((texts, str(library), library.stat().st_ino)).encode())
     for header in headers:
         digest.update(hashlib.sha256(header.read_bytes()).digest())
     return f"opbridge twin cann {digest.hexdigest()}\n"

@@ -78,7 +78,8 @@ def _script(file: Path, code: str) -> None:
 
 
 def _stamp(runtime: Path, others: Mapping[str, Path]) -> str:
-    parts = (str(runtime), *map(str, others.values()), sys.executable, str(INCLUDE), RELEASE, _AS_LINKED)
+    libraries = [(str(library), library.stat().st_ino) for library in (runtime, *others.values())]
+    parts = (libraries, sys.executable, str(INCLUDE), RELEASE, _AS_LINKED)
     return hashlib.sha256(repr(parts).encode()).hexdigest()
 
 
