@@ -50,8 +50,8 @@ def _advice(printed: str) -> str:
     return f"bound by {kernel['bound']}: {kernel['advice'][0]}"
 
 
-def _last_line(printed: str) -> str:
-    return printed.strip().splitlines()[-1]
+def _comparisons(printed: str) -> str:
+    return next(line for line in printed.splitlines() if "comparisons" in line)
 
 
 _COMMANDS = (
@@ -61,7 +61,7 @@ _COMMANDS = (
     Command(("profile", "ops.yaml:squared_relu"), _advice, switches=("--json",)),
     Command(
         ("convert", "net:classifier", "--input", "2,3,8,8", "-o", "net_ms", "--check"),
-        _last_line,
+        _comparisons,
         needs=("torch", "mindspore"),
     ),
 )
