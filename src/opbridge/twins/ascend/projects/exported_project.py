@@ -8,7 +8,7 @@ from pathlib import Path
 
 from opbridge.build.cache import Cache
 from opbridge.build.cache.filesystem import copy_atomically
-from opbridge.build.toolchains import BuildRequest, build
+from opbridge.build.toolchains import BuildRequest, build, stamped_folder
 from opbridge.build.toolchains.interface import INCLUDE
 from opbridge.twins import ascend
 from opbridge.twins.ascend.projects import opapi
@@ -36,7 +36,8 @@ def write(project: Project, operators: Sequence[Operator], folder: Path, namespa
         (headers / name).write_text(opapi.header(operator.definition), encoding="utf-8")
         yield f"{HEADERS}/{name}"
     copy_atomically(build(_library(project, signatures, headers)).path, libraries / opapi.LIBRARY)
-    copy_atomically(runtime(), libraries / ascend.LIBRARY)
+    (libraries / ascend.LIBRARY).unlink(missing_ok=True)
+    stamped_folder.add_library(runtime(), libraries / ascend.LIBRARY)
     yield f"{LIBRARIES}/{opapi.LIBRARY}"
     (folder / "ops.yaml").write_text(_manifest(signatures, namespace), encoding="utf-8")
     yield "ops.yaml"
