@@ -37,7 +37,10 @@ def module(
         ToolchainError: PyTorch is not installed.
 
     Example:
-        Scale = ob.module(torch.mul, parameters=lambda size: {"other": (size,)}, init={"other": torch.nn.init.ones_})
+        def scale(x, weight):
+            return x * weight
+
+        Scale = ob.module(scale, parameters=lambda size: {"weight": (size,)}, init={"weight": torch.nn.init.ones_})
         print(Scale(size=3)(torch.arange(3.0)).detach())  # tensor([0., 1., 2.])
     """
     need_torch("module")
