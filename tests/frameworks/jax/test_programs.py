@@ -176,3 +176,11 @@ def test_a_program_for_another_device_is_made_without_that_device(tmp_path: Path
         op.jax(jnp.ones(2))
     program = export.export(jax.jit(op.jax), platforms=["cuda"], disabled_checks=CHECKS)(jnp.ones(2))
     assert "programs::far" in program.mlir_module()
+
+
+def test_a_call_is_the_last_of_a_program_with_a_small_product() -> None:
+    add = ob.aten("aten::add.Tensor").jax  # XLA aborts where a typed call is the root of such a program
+    x = jnp.ones((2, 2))
+    program = jax.jit(lambda x: add(x @ x, 1.0))
+    np.testing.assert_array_equal(program(x), np.full((2, 2), 3.0))
+    np.testing.assert_array_equal(exported(program, x).call(x), np.full((2, 2), 3.0))

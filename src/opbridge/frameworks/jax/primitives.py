@@ -92,13 +92,26 @@ def _lower(device: str, ctx: Any, *operands: Any, call: Call) -> list[object]:
     exact = [
         aval.update(dtype=output.dtype) for aval, output in zip(ctx.avals_out, call.outputs(ctx.avals_in), strict=True)
     ]
-    aliases = {number: place for place, number in enumerate(call.written)}
-    rule = jax.ffi.ffi_lowering(TARGET, operand_output_aliases=aliases)
-    results = rule(ctx.replace(avals_out=exact), *operands, **in_program(call))
+    results = _typed_call(device, ctx.replace(avals_out=exact), operands, call)
     return [
         result if wide.dtype == aval.dtype else _converted(result, aval.dtype)
         for result, wide, aval in zip(results, exact, ctx.avals_out, strict=True)
     ]
+
+
+def _typed_call(device: str, ctx: Any, operands: tuple[Any, ...], call: Call) -> list[Any]:
+    """Return the results of a call of the handler.
+
+    A single result of known sizes on a CPU is the element of a tuple. XLA aborts if a typed call is the root of a CPU
+    program that also has a small matrix product, since it reads the attributes of the root as JSON.
+    """
+    aliases = {number: place for place, number in enumerate(call.written)}
+    has_sizes = all(isinstance(size, int) for aval in ctx.avals_out for size in aval.shape)
+    in_tuple = device == "cpu" and len(ctx.avals_out) == 1 and has_sizes and not aliases
+    types = {"result_types": [ir.TupleType.get_tuple([mlir.aval_to_ir_type(ctx.avals_out[0])])]} if in_tuple else {}
+    rule = jax.ffi.ffi_lowering(TARGET, operand_output_aliases=aliases, **types)
+    results = list(rule(ctx, *operands, **in_program(call)))
+    return [stablehlo.get_tuple_element(results[0], 0)] if in_tuple else results
 
 
 def _lower_divided(ctx: Any, *operands: Any, call: Call) -> list[Any]:
