@@ -154,6 +154,12 @@ def test_an_operator_pickles_by_its_package(stranger: Stranger, tmp_path: Path) 
     stranger(program, file)
 
 
+WITHOUT_OPBRIDGES_ADAPTER = """
+from opbridge.frameworks.torch import native
+native._prebuilt.clear()  # the wheel of opbridge includes one
+"""
+
+
 def test_without_adapter_and_compiler_pytorch_goes_by_its_library_and_says_so(stranger: Stranger) -> None:
     program = """
 import numpy as np
@@ -166,7 +172,7 @@ x = torch.ones(2, requires_grad=True)
 mylib_next.scaled_add(x, torch.ones(2)).sum().backward()
 print(x.grad.tolist())
 """
-    result = stranger(program)
+    result = stranger(WITHOUT_OPBRIDGES_ADAPTER + program)
     assert "operators run in PyTorch by torch.library" in result.stderr
     assert "no C++ compiler" in result.stderr
     assert result.stdout == "[1.0, 1.0]\n"
@@ -187,7 +193,7 @@ warnings.simplefilter("always")
 import mylib
 assert mylib.scaled_add(torch.ones(2), torch.ones(2)).tolist() == [2, 2]
 """
-    said = stranger(program).stderr
+    said = stranger(WITHOUT_OPBRIDGES_ADAPTER + program).stderr
     assert "no C++ compiler" in said
     brought, needed = (line.strip() for line in said.splitlines() if line.strip().endswith(".so"))
     assert (brought, needed) == (needed.replace("torch-2", "torch-1"), needed)
