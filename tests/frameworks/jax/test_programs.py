@@ -179,6 +179,7 @@ def test_a_program_for_another_device_is_made_without_that_device(tmp_path: Path
 
 
 def test_a_call_is_the_last_of_a_program_with_a_small_product() -> None:
+    pytest.importorskip("torch")
     add = ob.aten("aten::add.Tensor").jax  # XLA aborts where a typed call is the root of such a program
     x = jnp.ones((2, 2))
     program = jax.jit(lambda x: add(x @ x, 1.0))

@@ -108,10 +108,14 @@ def _typed_call(device: str, ctx: Any, operands: tuple[Any, ...], call: Call) ->
     aliases = {number: place for place, number in enumerate(call.written)}
     has_sizes = all(isinstance(size, int) for aval in ctx.avals_out for size in aval.shape)
     in_tuple = device == "cpu" and len(ctx.avals_out) == 1 and has_sizes and not aliases
-    types = {"result_types": [ir.TupleType.get_tuple([mlir.aval_to_ir_type(ctx.avals_out[0])])]} if in_tuple else {}
+    types = {"result_types": [ir.TupleType.get_tuple([_tensor_type(ctx.avals_out[0])])]} if in_tuple else {}
     rule = jax.ffi.ffi_lowering(TARGET, operand_output_aliases=aliases, **types)
     results = list(rule(ctx, *operands, **in_program(call)))
     return [stablehlo.get_tuple_element(results[0], 0)] if in_tuple else results
+
+
+def _tensor_type(aval: Any) -> Any:
+    return ir.RankedTensorType.get(aval.shape, mlir.dtype_to_ir_type(aval.dtype))
 
 
 def _lower_divided(ctx: Any, *operands: Any, call: Call) -> list[Any]:
