@@ -48,6 +48,7 @@ $(READY): pyproject.toml constraints.txt CMakeLists.txt $(NATIVE)
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(PYTHON) tools/install.py $(VENV) --upgrade "pip>=25.1"
 	$(PYTHON) tools/install.py $(VENV) --constraint constraints.txt --editable ".[torch]" --group dev
+	$(BIN)/python tools/ship.py
 	@touch $@
 
 # In what `make setup` has made, if it has; else in an environment of what the demo shows.

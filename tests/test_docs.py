@@ -34,8 +34,9 @@ SHOWING = {"README.md", "README.zh.md", "index.md", "start.md"}
 PRINTED = re.compile(r"^ *print\(.*\)  # (?:\.\.\. )?(.*?)(?: \.\.\.)?$", re.MULTILINE)
 """What a comment after a `print` says that it prints."""
 SLOW = re.compile(
-    r"README\.zh|aten|attribute-block|autograd|bench|check|compile|convert|cuda-device|cuda-programs|distributed|doctor|extension|judge"
-    r"|learn-cuda|npu|onnx|profile|questions|readers|scale|scan|tour|tour\.zh|tvm-ffi"
+    r"README\.zh|ascend|aten|attribute-block|autograd|bench|check|compile|convert|cuda|cuda-device|cuda-kernels|cuda-programs"
+    r"|cuda-to-ascend|distributed|doctor|extension|formula|jax|judge|learn-cuda|mindspore|npu|onnx|profile|questions|readers"
+    r"|report|scale|scan|sharding|torch|tour|tour\.zh|tvm-ffi"
 )
 """Pages that take more than a few processor seconds, and whose commands have tests of their own."""
 SLOWLY_RUN = [

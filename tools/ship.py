@@ -1,8 +1,8 @@
 """Compile what a wheel of opbridge includes for the Python that runs this, and write it into a folder.
 
-python tools/ship.py FOLDER
+python tools/ship.py [FOLDER]
 
-These are the libraries of the twins and, where this Python has PyTorch or JAX, the modules that connect them.  What the
+Without a folder, the user's cache gets what a clone needs instead: `make setup` ends with this.  These are the libraries of the twins and, where this Python has PyTorch or JAX, the modules that connect them.  What the
 cache has is not compiled again.
 """
 
@@ -36,11 +36,35 @@ def ship(folder: Path) -> None:
         _try(lambda: _ship_for_jax(folder))
 
 
-def _try(step: Callable[[], None]) -> None:
+def fill_cache() -> None:
+    """Build all libraries into the user's cache, where a clone finds them."""
+    libraries = map(cuda_twin.library_request, NAMES_OF_LIBRARIES)
+    build_many(
+        [cuda_twin.runtime_request(), cuda_twin.profile_runtime_request(), ascend_twin.runtime_request(), *libraries]
+    )
+    if install := TorchInstall.at_hand():
+        from opbridge.frameworks.torch import native
+
+        _try(lambda: native.build_adapter(install))
+        _try(lambda: build_many(_for_torch()))
+    if find_spec("jax"):
+        from opbridge.frameworks.jax import handler
+
+        _try(lambda: build_many([handler.request()]))
+
+
+def _for_torch() -> list[BuildRequest]:
+    from opbridge.twins.ascend.device_for_torch import DEVICE as NPU
+    from opbridge.twins.cuda.device_for_torch import DEVICE as CUDA
+
+    return [NPU.request(), CUDA.request(), cuda_twin.bindings_request()]
+
+
+def _try(step: Callable[[], object]) -> None:
     try:
         step()
     except OpbridgeError as error:
-        print(f"not in the wheel: {error}")
+        print(f"not compiled in advance: {error}")
 
 
 def _twins() -> list[BuildRequest]:
@@ -56,12 +80,10 @@ def _twins() -> list[BuildRequest]:
 
 def _ship_for_torch(install: TorchInstall, folder: Path) -> None:
     from opbridge.frameworks.torch import native
-    from opbridge.twins.ascend.device_for_torch import DEVICE as NPU
-    from opbridge.twins.cuda.device_for_torch import DEVICE as CUDA
 
     shutil.copy(native.build_adapter(install), folder / native.prebuilt_name(install, native.current_suffix()))
     # PyTorch is in the process before them; where it is on this machine is nowhere to look for libraries.
-    _add([NPU.request(), CUDA.request(), cuda_twin.bindings_request()], folder, without=str(install.lib))
+    _add(_for_torch(), folder, without=str(install.lib))
 
 
 def _ship_for_jax(folder: Path) -> None:
@@ -80,4 +102,4 @@ def _add(requests: Sequence[BuildRequest], folder: Path, without: str = "") -> N
 
 
 if __name__ == "__main__":
-    ship(Path(sys.argv[1]))
+    ship(Path(sys.argv[1])) if sys.argv[1:] else fill_cache()

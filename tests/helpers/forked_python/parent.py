@@ -93,6 +93,8 @@ def become(start: dict[str, Any], connection: socket.socket) -> list[str]:
     os.environ.update(start["variables"])
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGCHLD):
         signal.signal(number, signal.SIG_DFL if number != signal.SIGINT else signal.default_int_handler)
+    if (threads := os.environ.get("OMP_NUM_THREADS", "")).isdecimal() and "torch" in sys.modules:
+        sys.modules["torch"].set_num_threads(int(threads))  # which PyTorch has read while it was imported
     words = list(start["arguments"])
     open_streams(words)
     sys.orig_argv = [sys.executable, *start["arguments"]]

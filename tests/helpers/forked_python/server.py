@@ -29,8 +29,10 @@ _HARMLESS = re.compile(
     r"OPBRIDGE_.*|PYTEST_.*|XDG_.*|HOME|TMPDIR|PWD|OLDPWD|SHLVL|_|PATH|COLUMNS|LINES|TERM|NO_COLOR|FORCE_COLOR|CLICOLOR.*"
     r"|CC|CXX|CFLAGS|CXXFLAGS|CPPFLAGS|LDFLAGS|CPATH|C(PLUS)?_INCLUDE_PATH|LIBRARY_PATH|CUDA_HOME|CUDA_PATH|MAX_JOBS"
     r"|ASCEND_.*|SOC_VERSION|EDITOR|VISUAL|PAGER|SHELL|USER|LOGNAME|RAY_.*|PROFILE|DISPLAY|PYTHONUNBUFFERED"
-    # MindSpore and JAX set these for themselves when a test imports them.
-    r"|TPU_SKIP_MDS_QUERY|TF_CPP_MIN_LOG_LEVEL|PROTOCOL_BUFFERS_PYTHON_IMPLEMENTATION|HCCL_CONNECT_TIMEOUT"
+    # MindSpore, JAX and PyTorch's compiler set these for themselves when a test imports them.
+    r"|GLOG_v|TORCHINDUCTOR_CACHE_DIR|TPU_SKIP_MDS_QUERY|TF_CPP_MIN_LOG_LEVEL|PROTOCOL_BUFFERS_PYTHON_IMPLEMENTATION"
+    # MindSpore sets the number of threads for itself, in C; a fork does as it says.
+    r"|HCCL_CONNECT_TIMEOUT|OMP_NUM_THREADS"
 )
 """Variables that nothing reads while it is imported: a fork may have others than the process it comes from."""
 _MINDSPORES = re.compile(r"[^:]*/mindspore/lib/plugin/cpu:?")
@@ -137,7 +139,12 @@ class Parents:
                     str(theirs.fileno()),
                     *frameworks,
                 ]
-                process = subprocess.Popen(command, pass_fds=[theirs.fileno()], stdin=subprocess.DEVNULL)
+                process = subprocess.Popen(
+                    command,
+                    pass_fds=[theirs.fileno()],
+                    stdin=subprocess.DEVNULL,
+                    env={**os.environ, "GLOG_v": "4"},  # MindSpore reads it while it is imported
+                )
             known = self._known[tuple(frameworks)] = (ours, process)
         return known[0]
 
