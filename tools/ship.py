@@ -2,7 +2,9 @@
 
 python tools/ship.py [FOLDER]
 
-Without a folder, the user's cache gets what a clone needs instead: `make setup` ends with this.  These are the libraries of the twins and, where this Python has PyTorch or JAX, the modules that connect them.  What the
+Without a folder, the user's cache gets what a clone needs instead: `make setup` ends with this.
+
+These are the libraries of the twins and, where this Python has PyTorch or JAX, the modules that connect them.  What the
 cache has is not compiled again.
 """
 
