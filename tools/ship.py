@@ -31,7 +31,7 @@ from opbridge.twins.cuda.nvcc.toolkit import NAMES_OF_LIBRARIES
 
 def ship(folder: Path) -> None:
     """Write all libraries into the folder, and report those that this Python cannot have."""
-    _add(_twins(), folder)
+    _add(_relocatable(_twins()), folder)
     if install := TorchInstall.at_hand():
         _try(lambda: _ship_for_torch(install, folder))
     if find_spec("jax"):
@@ -40,10 +40,7 @@ def ship(folder: Path) -> None:
 
 def fill_cache() -> None:
     """Build all libraries into the user's cache, where a clone finds them."""
-    libraries = map(cuda_twin.library_request, NAMES_OF_LIBRARIES)
-    build_many(
-        [cuda_twin.runtime_request(), cuda_twin.profile_runtime_request(), ascend_twin.runtime_request(), *libraries]
-    )
+    build_many(_twins())
     if install := TorchInstall.at_hand():
         from opbridge.frameworks.torch import native
 
@@ -70,14 +67,17 @@ def _try(step: Callable[[], object]) -> None:
 
 
 def _twins() -> list[BuildRequest]:
-    runtime = cuda_twin.runtime_request()
-    elsewhere = f"-Wl,-rpath,{build_many([runtime])[0].path.parent}"
-    # In the wheel, each library finds the runtime in its own folder.
-    libraries = [
+    libraries = map(cuda_twin.library_request, NAMES_OF_LIBRARIES)
+    return [cuda_twin.runtime_request(), cuda_twin.profile_runtime_request(), ascend_twin.runtime_request(), *libraries]
+
+
+def _relocatable(requests: Sequence[BuildRequest]) -> list[BuildRequest]:
+    """Return requests for libraries that find the CUDA runtime in their own folder, as in the wheel."""
+    elsewhere = f"-Wl,-rpath,{cuda_twin.runtime().parent}"
+    return [
         replace(request, link_flags=tuple(flag for flag in request.link_flags if flag != elsewhere))
-        for request in map(cuda_twin.library_request, NAMES_OF_LIBRARIES)
+        for request in requests
     ]
-    return [runtime, cuda_twin.profile_runtime_request(), ascend_twin.runtime_request(), *libraries]
 
 
 def _ship_for_torch(install: TorchInstall, folder: Path) -> None:

@@ -1,4 +1,4 @@
-"""The parts of opbridge that are compiled on first use, unless the wheel includes them or the cache has them."""
+"""Report the parts of opbridge that are compiled on first use, unless the wheel or the cache has them."""
 
 from __future__ import annotations
 
@@ -67,6 +67,9 @@ def _ascend_twin() -> str:
 
 
 _STATES = {"PyTorch adapter": _adapter, "CUDA twin": _cuda_twin, "Ascend C twin": _ascend_twin}
+_JAX = "JAX handler"
+NAMES = (*_STATES, _JAX)
+"""All parts, in the order of the report."""
 
 
 def _jax_handler() -> Finding:
@@ -74,9 +77,9 @@ def _jax_handler() -> Finding:
     try:
         asked = subprocess.run([sys.executable, "-c", _ASK_JAX], capture_output=True, text=True, timeout=_SECONDS)
     except subprocess.TimeoutExpired:
-        return Finding("JAX handler", None, f"import jax has not ended after {_SECONDS} s", required=False)
+        return Finding(_JAX, None, f"import jax has not ended after {_SECONDS} s", required=False)
     reason = (asked.stderr.strip().splitlines() or [""])[-1]
-    return Finding("JAX handler", asked.stdout.strip() or None, reason, required=False)
+    return Finding(_JAX, asked.stdout.strip() or None, reason, required=False)
 
 
 def _later(request: BuildRequest, cache: Cache) -> str:

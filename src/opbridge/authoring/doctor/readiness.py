@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 
 from opbridge.authoring.doctor.finding import Finding
 from opbridge.authoring.doctor.parts import LATER
+from opbridge.authoring.doctor.parts import NAMES as PARTS
 
 _NAMES = {"torch": "PyTorch", "jax": "JAX", "numpy": "NumPy", "mindspore": "MindSpore", "paddle": "Paddle"}
-_PARTS = ("PyTorch adapter", "CUDA twin", "Ascend C twin", "JAX handler")
 
 
 def readiness(findings: Sequence[Finding]) -> str:
@@ -42,7 +42,7 @@ def _short(version: str) -> str:
 
 
 def _parts(found: Mapping[str, str]) -> str:
-    missing = [part for part in _PARTS if found.get(part, "").startswith(LATER)]
+    missing = [part for part in PARTS if found.get(part, "").startswith(LATER)]
     if missing:
         return f"{LATER}: {', '.join(missing)} (opbridge demo compiles them now)"
     return "everything prebuilt"

@@ -1,4 +1,4 @@
-"""The packages that a package of operators requires."""
+"""List the packages that a package of operators requires."""
 
 from __future__ import annotations
 

@@ -44,10 +44,11 @@ def write(home: Path, stamp: str, fill: Callable[[Path], None]) -> Path:
 
 
 def add_library(library: Path, place: Path) -> None:
-    """Give a library a name in such a folder, and keep it one file where the file system allows that.
+    """Give a library a name in such a folder, instead of any older one, and keep it one file where that is possible.
 
     A process that loads it by both names then has it once: of two copies, each would have devices of its own.
     """
+    place.unlink(missing_ok=True)
     try:
         os.link(library, place)
     except OSError:  # another file system, or one without hard links

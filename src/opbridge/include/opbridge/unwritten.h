@@ -1,10 +1,11 @@
 // Finds the elements of its outputs that a kernel does not write.
 //
-// A kernel that does not describe itself (a bare aot function, an attribute block, tvm-ffi) may
-// expect other element types or ranks than it is given.  MindSpore's call has no way to refuse: the kernel then leaves
+// A kernel that does not describe itself (a bare aot function, an attribute block, tvm-ffi) may expect other element
+// types or ranks than it is given.  MindSpore's call has no way to refuse: the kernel then leaves
 // a part of its outputs as it was, which is garbage.  The first call of each kind fills the outputs with a pattern and
 // looks for it afterwards.  Later calls of that kind compare one number.
-#pragma once
+#ifndef OPBRIDGE_UNWRITTEN_H
+#define OPBRIDGE_UNWRITTEN_H
 
 #include <opbridge/abi.h>
 
@@ -96,3 +97,5 @@ class WatchedOutput {
 };
 
 }  // namespace opbridge
+
+#endif

@@ -1,5 +1,7 @@
 #include "rule_target.h"
 
+#include <opbridge/unwritten.h>
+
 #include <algorithm>
 #include <cstring>
 #include <stdexcept>
@@ -33,12 +35,7 @@ size_t present(const std::vector<TensorSlot>& slots) {
 }
 
 size_t bytes_of(int ndim, const int64_t* shape, int32_t dtype) {
-  constexpr size_t sizes[] = {
-#define OB_DTYPE_BYTES(code, name, bytes) bytes,
-      OB_FOR_EACH_DTYPE(OB_DTYPE_BYTES)
-#undef OB_DTYPE_BYTES
-  };
-  size_t bytes = sizes[dtype];
+  size_t bytes = element_bytes(dtype);
   for (int k = 0; k < ndim; ++k) bytes *= static_cast<size_t>(shape[k]);
   return bytes;
 }

@@ -1,4 +1,4 @@
-"""The kernels that macros define, which only a preprocessor can show."""
+"""Find the kernels that macros define, which only a preprocessor can show."""
 
 from __future__ import annotations
 

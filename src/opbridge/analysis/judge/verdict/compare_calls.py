@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 from opbridge.analysis.judge.judgement import (
@@ -89,14 +90,18 @@ def _of_later_calls(trial: Trial, exact: object, rounded: object, expected: Path
     """Return what is wrong with the state after calls, with the fiftieth call, and with one after weights changed."""
     if trial.only_refutes or not (folder / trial.state_file).exists():
         return None
-    later = (
-        (AGAIN, _of_fiftieth(trial, exact, rounded, folder)),
-        (STATE, _of_state(trial, expected, folder)),
-        (WEIGHTS, _of_reweighted(trial, expected, folder)),
-    )
-    found = ((check, one) for check, one in later if one)
-    reasons = (reason_at(trial, check, one.message, one.to_do) for check, one in found)
-    return next((Judgement(Verdict.WRONG, (reason,)) for reason in reasons), None)
+    for check, found in _later_differences(trial, exact, rounded, expected, folder):
+        if found:
+            return Judgement(Verdict.WRONG, (reason_at(trial, check, found.message, found.to_do),))
+    return None
+
+
+def _later_differences(
+    trial: Trial, exact: object, rounded: object, expected: Path, folder: Path
+) -> Iterator[tuple[str, Difference | None]]:
+    yield AGAIN, _of_fiftieth(trial, exact, rounded, folder)
+    yield STATE, _of_state(trial, expected, folder)
+    yield WEIGHTS, _of_reweighted(trial, expected, folder)
 
 
 def _of_fiftieth(trial: Trial, exact: object, rounded: object, folder: Path) -> Difference | None:

@@ -36,7 +36,6 @@ def write(project: Project, operators: Sequence[Operator], folder: Path, namespa
         (headers / name).write_text(opapi.header(operator.definition), encoding="utf-8")
         yield f"{HEADERS}/{name}"
     copy_atomically(build(_library(project, signatures, headers)).path, libraries / opapi.LIBRARY)
-    (libraries / ascend.LIBRARY).unlink(missing_ok=True)
     stamped_folder.add_library(runtime(), libraries / ascend.LIBRARY)
     yield f"{LIBRARIES}/{opapi.LIBRARY}"
     (folder / "ops.yaml").write_text(_manifest(signatures, namespace), encoding="utf-8")

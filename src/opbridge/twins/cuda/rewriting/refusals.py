@@ -1,4 +1,4 @@
-"""What nvcc refuses in kernels and device functions, and a host compiler would take."""
+"""Refuse what nvcc refuses in kernels and device functions, but a host compiler accepts."""
 
 from __future__ import annotations
 

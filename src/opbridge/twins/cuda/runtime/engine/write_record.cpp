@@ -33,7 +33,7 @@ Record& record() {
 
 std::atomic<bool> is_kept{false};
 
-// FNV-1a, by words: it only has to tell that memory has changed.
+// FNV-1a: it only has to tell that memory has changed.
 uint64_t hash_of(const char* begin, size_t bytes) {
   constexpr uint64_t kPrime = 0x100000001b3;
   uint64_t hash = 0xcbf29ce484222325;
