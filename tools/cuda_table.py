@@ -38,6 +38,7 @@ PARTS = {
     "cuSPARSE": "twins/cuda/test_cusparse.py",
     "PyTorch's extensions": "twins/cuda/test_torch.py",
     "PyTorch's `cuda`": "twins/cuda/torch_device/test_cuda_twin.py",
+    "what nvcc refuses": "twins/cuda/test_refusals.py",
     "nvcc's command line": "twins/cuda/nvcc/test_twin_nvcc.py",
     "the checks": "twins/cuda/test_checks.py",
     "Hopper's barriers and copies": "twins/cuda/test_mbarriers.py",
