@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import json
 import re
+from collections import defaultdict
 from collections.abc import Container, Iterator
 from fnmatch import fnmatch
 from graphlib import CycleError, TopologicalSorter
@@ -150,6 +151,63 @@ def test_no_module_imports_one_that_imports_it() -> None:
         TopologicalSorter({name: imported_files(path, NAMED) for name, path in NAMED.items()}).prepare()
     except CycleError as error:
         pytest.fail(f"these import each other: {' <- '.join(error.args[1])}")
+
+
+HEADERS = sorted((*SOURCE.rglob("*.h"), *SOURCE.rglob("*.cuh"), *SOURCE.rglob("*.inc")))
+HEADERS_BY_NAME: dict[str, list[Path]] = defaultdict(list)
+for header in HEADERS:
+    HEADERS_BY_NAME[header.name].append(header)
+INCLUDE = re.compile(r"^[ \t]*#[ \t]*include[ \t]*[<\"]([^>\"]+)[>\"]", re.MULTILINE)
+
+
+def included(path: Path) -> set[str]:
+    return {*INCLUDE.findall(path.read_text())}
+
+
+def headers_named(path: Path, spelled: str) -> list[Path]:
+    """Return the header that an include of this file names: next to it, or else each that its wing could find so."""
+    if (path.parent / spelled).is_file():
+        return [(path.parent / spelled).resolve()]
+    ends = [header for header in HEADERS_BY_NAME[Path(spelled).name] if header.as_posix().endswith(f"/{spelled}")]
+    own = [header for header in ends if header.relative_to(SOURCE).parts[:2] == path.relative_to(SOURCE).parts[:2]]
+    return own or ends
+
+
+def circle_of(graph: dict[Path, set[Path]]) -> list[str]:
+    """Return the names of headers that include each other; none where no header does."""
+    try:
+        TopologicalSorter(graph).prepare()
+    except CycleError as error:
+        return [path.relative_to(SOURCE).as_posix() for path in error.args[1]]
+    return []
+
+
+def graph_of_headers() -> dict[Path, set[Path]]:
+    return {
+        path: {found for name in included(path) for found in headers_named(path, name)} - {path} for path in HEADERS
+    }
+
+
+def test_no_header_includes_one_that_includes_it() -> None:
+    assert not circle_of(graph_of_headers())
+
+
+def test_headers_are_guarded_in_one_way() -> None:
+    assert not [path for path in HEADERS if "#pragma once" in path.read_text()]
+
+
+def test_a_planted_circle_of_headers_is_found() -> None:
+    graph = graph_of_headers()
+    header = SOURCE / "include" / "opbridge" / "tensor.h"
+    graph[header].add(SOURCE / "include" / "opbridge" / "grid.h")
+    assert {"include/opbridge/tensor.h", "include/opbridge/grid.h"} <= {*circle_of(graph)}
+
+
+def test_the_cuda_runtime_reaches_its_checks_by_one_header() -> None:
+    runtime = SOURCE / "twins" / "cuda" / "runtime"
+    outside = [path for path in runtime.rglob("*.*") if path.suffix in {".h", ".cpp"} and path.parent.name != "checks"]
+    doors = {name for path in outside for name in included(path) if name.startswith(("checks/", "../checks/"))}
+    assert doors == {"checks/checks.h"}
 
 
 @pytest.mark.real_process

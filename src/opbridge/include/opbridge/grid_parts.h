@@ -1,8 +1,9 @@
-// What grid.h does that is the same in all formulas: with the header, or compiled once and linked (OB_PARTS_LINKED).
+// What the rows of grid.h do that is the same in all formulas: with the header, or compiled once and linked
+// (OB_PARTS_LINKED).
 #ifndef OPBRIDGE_GRID_PARTS_H
 #define OPBRIDGE_GRID_PARTS_H
 
-#include <opbridge/grid.h>
+#include <opbridge/grid_rows.h>
 #include <opbridge/kernel.h>
 
 // A part that is run for each row.

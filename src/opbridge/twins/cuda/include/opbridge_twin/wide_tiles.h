@@ -2,8 +2,8 @@
 #ifndef OPBRIDGE_TWIN_WIDE_TILES_H
 #define OPBRIDGE_TWIN_WIDE_TILES_H
 
-#include <cooperative_groups.h>
 #include <cuda_awbarrier_primitives.h>
+#include <opbridge_twin/groups.h>
 
 namespace cooperative_groups {
 

@@ -12,6 +12,8 @@
 #include <string>
 #include <vector>
 
+#include "state.h"
+
 namespace opbridge_twin {
 
 // Given by the execution layer.  The first ends the running block, from whatever depth of a device thread: no exception
@@ -137,7 +139,11 @@ void shared_variable(const void* begin, size_t bytes, const char* name);
 
 // From here on, this thread of the current block runs, on this stack.
 void thread_current(uint32_t linear_thread, const void* stack, size_t stack_bytes);
-void thread_current(uint32_t linear_thread);  // on the same stack as the one before
+inline void thread_current(uint32_t linear_thread) {  // on the same stack as the one before
+  if (__builtin_expect(worker.has_suspicions, 0)) settle_suspicions();
+  const Cell first = worker.loop_stamp;
+  worker.stamp = first != 0 ? first + (Cell{linear_thread} << kThreadShift) : stamp_of(linear_thread);
+}
 
 // It runs inline PTX, whose accesses are the twin's own code: they are told as of this place. Null behind it.
 void runs_asm(const void* at);
@@ -186,6 +192,11 @@ extern "C" void ob_twin_release(const void* begin);
 
 // A stream of a framework's, which keeps the order of its work itself.
 extern "C" void ob_twin_order_unseen(const void* stream);
+
+// A host that shows reports itself: nothing goes to stderr, and the exit code of the process is left alone.
+extern "C" void ob_twin_attach_host();
+// What was reported since the last call, null for nothing.  The text stays until the next call from this thread.
+extern "C" const char* ob_twin_take_reports();
 
 // What a process gets to after millions of blocks, for whoever cannot wait for it.
 extern "C" void ob_twin_count_runs_from(uint64_t run);

@@ -194,10 +194,8 @@ void thread_current(uint32_t linear_thread, const void* stack, size_t stack_byte
   worker.stack_bytes = stack_bytes;
   worker.spins = worker.vain_looks = 0;
   worker.asm_at = nullptr;
-  run_thread(linear_thread);
+  thread_current(linear_thread);
 }
-
-void thread_current(uint32_t linear_thread) { run_thread(linear_thread); }
 
 void runs_asm(const void* at) { worker.asm_at = at; }
 

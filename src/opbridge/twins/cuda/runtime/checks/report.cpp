@@ -6,6 +6,7 @@
 
 #include <tuple>
 
+#include "checks.h"
 #include "engine/sampling.h"
 #include "memory.h"
 

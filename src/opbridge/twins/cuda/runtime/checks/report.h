@@ -82,11 +82,4 @@ void deliver(const Report& report);
 
 }  // namespace opbridge_twin
 
-extern "C" {
-// A host that shows reports itself: nothing goes to stderr, and the exit code of the process is left alone.
-void ob_twin_attach_host();
-// What was reported since the last call, null for nothing.  The text stays until the next call from this thread.
-const char* ob_twin_take_reports();
-}
-
 #endif  // OPBRIDGE_TWIN_REPORT_H

@@ -115,13 +115,6 @@ Cell stamp_of(uint32_t thread);
 // Looks at what racing threads have written, before another one writes.
 void settle_suspicions();
 
-// Another thread of the block runs, on the same stack.
-inline void run_thread(uint32_t thread) {
-  if (__builtin_expect(worker.has_suspicions, 0)) settle_suspicions();
-  const Cell first = worker.loop_stamp;
-  worker.stamp = first != 0 ? first + (Cell{thread} << kThreadShift) : stamp_of(thread);
-}
-
 // Places in the code, by a number that fits a cell; 0 where the table is full.
 Cell site_of(const void* return_address);
 const void* site_address(Cell site);

@@ -5,7 +5,6 @@
 #include <opbridge_twin/aot.h>
 
 #include "checks/checks.h"
-#include "checks/report.h"
 #include "state.h"
 
 namespace opbridge_twin {

@@ -3,8 +3,8 @@
 
 #include <cuda_runtime_api.h>
 
-#include "graphs.h"
 #include "state.h"
+#include "streams.h"
 
 namespace opbridge_twin {
 

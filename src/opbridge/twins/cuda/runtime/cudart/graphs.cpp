@@ -1,5 +1,3 @@
-#include "graphs.h"
-
 #include <stdint.h>
 
 #include <algorithm>
@@ -12,6 +10,7 @@
 #include <vector>
 
 #include "state.h"
+#include "streams.h"
 
 // Lives as long as its graph does, or a program that was made of it.
 struct CUgraphNode_st {

@@ -14,8 +14,8 @@
 #include "engine/host_guard.h"
 #include "engine/sampling.h"
 #include "engine/write_record.h"
-#include "graphs.h"
 #include "state.h"
+#include "streams.h"
 
 namespace opbridge_twin {
 

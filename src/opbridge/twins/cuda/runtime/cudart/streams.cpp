@@ -1,11 +1,12 @@
 // Streams and events.  A stream never holds work: every call has done it before it returns, so the order of a stream is
 // the order of the calls.
+#include "streams.h"
+
 #include <time.h>
 
 #include <mutex>
 #include <set>
 
-#include "graphs.h"
 #include "state.h"
 
 struct CUstream_st {

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "cudart/graphs.h"
+#include "cudart/streams.h"
 #include "driver.h"
 
 namespace opbridge_twin {

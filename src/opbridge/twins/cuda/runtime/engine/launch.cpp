@@ -12,9 +12,9 @@
 #include <vector>
 
 #include "cudart/device.h"
-#include "cudart/graphs.h"
 #include "cudart/memory.h"
 #include "cudart/state.h"
+#include "cudart/streams.h"
 #include "host_guard.h"
 #include "profile.h"
 #include "sampling.h"

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "block.h"
-#include "checks/state.h"
+#include "checks/checks.h"
 #include "launch.h"
 
 namespace opbridge_twin {
@@ -47,7 +47,7 @@ class Worker {
     const ob_twin_dim block = block_->view.block;
     ob_twin_thread_index = {x, y, z};
     looped_ = x + block.x * (y + block.y * z);
-    checks::run_thread(looped_);
+    checks::thread_current(looped_);
     return true;
   }
   // The one that runs, in a checked kernel.

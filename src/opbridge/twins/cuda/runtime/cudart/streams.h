@@ -1,6 +1,6 @@
-// Streams that are captured: work on them is taken down in a graph, in the place of being done.
-#ifndef OPBRIDGE_TWIN_RUNTIME_CUDART_GRAPHS_H
-#define OPBRIDGE_TWIN_RUNTIME_CUDART_GRAPHS_H
+// Work of a stream: done at once, or taken down in a graph where the stream is captured.
+#ifndef OPBRIDGE_TWIN_RUNTIME_CUDART_STREAMS_H
+#define OPBRIDGE_TWIN_RUNTIME_CUDART_STREAMS_H
 
 #include <cuda_runtime_api.h>
 
