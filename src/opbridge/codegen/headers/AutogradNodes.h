@@ -1,5 +1,6 @@
 // What the generated nodes of the autograd graph share.
-#pragma once
+#ifndef OPBRIDGE_CODEGEN_AUTOGRAD_NODES_H
+#define OPBRIDGE_CODEGEN_AUTOGRAD_NODES_H
 
 #include <ATen/ATen.h>
 #include <ATen/core/dispatch/Dispatcher.h>
@@ -357,3 +358,5 @@ inline at::Tensor part(const ::std::tuple<Parts...>& parts) {
 inline at::Tensor sum_to(const at::Tensor& tensor, c10::SymIntArrayRef sizes) { return at::sum_to(tensor, sizes); }
 
 }  // namespace
+
+#endif

@@ -1,5 +1,6 @@
 // Calls of kernels through the C interface of opbridge/abi.h.
-#pragma once
+#ifndef OPBRIDGE_CODEGEN_KERNEL_CALL_H
+#define OPBRIDGE_CODEGEN_KERNEL_CALL_H
 
 #include <ATen/ATen.h>
 #include <ATen/EmptyTensor.h>
@@ -333,3 +334,5 @@ inline void refuse_gradient(const char* op, const char* name, const at::Tensor& 
 }
 
 }  // namespace
+
+#endif

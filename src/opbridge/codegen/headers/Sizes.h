@@ -1,5 +1,6 @@
 // Arithmetic on sizes as the `out` rules of operators mean it: numbers may be symbols, and what cannot be is an error.
-#pragma once
+#ifndef OPBRIDGE_CODEGEN_SIZES_H
+#define OPBRIDGE_CODEGEN_SIZES_H
 
 #include <ATen/core/Tensor.h>
 #include <c10/core/ScalarType.h>
@@ -198,3 +199,5 @@ inline const T& given(const ::std::optional<T>& value, const char* name) {
 }
 
 }  // namespace
+
+#endif
