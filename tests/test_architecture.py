@@ -8,6 +8,7 @@ import re
 from collections import defaultdict
 from collections.abc import Container, Iterator
 from fnmatch import fnmatch
+from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
@@ -83,9 +84,14 @@ def height_of(module: str) -> tuple[int, int] | None:
     return HEIGHT.get(room)
 
 
-def imports(path: Path, text: str | None = None) -> Iterator[tuple[str, str]]:
-    """Modules, and what is taken from them, by every import statement; those for type checkers and inside functions
-    included.  `text` stands for the contents of the file."""
+@cache
+def imports(path: Path, text: str | None = None) -> tuple[tuple[str, str], ...]:
+    """Return modules, and what is taken from them, by every import statement; those for type checkers and inside
+    functions included.  `text` stands for the contents of the file."""
+    return tuple(_imports(path, text))
+
+
+def _imports(path: Path, text: str | None) -> Iterator[tuple[str, str]]:
     for node in ast.walk(ast.parse(path.read_text() if text is None else text)):
         if isinstance(node, ast.Import):
             yield from ((alias.name, "") for alias in node.names)
@@ -117,11 +123,9 @@ def pointing_up(path: Path, text: str | None = None) -> set[tuple[str, str]]:
     return {(name, module) for module in found if (height_of(module) or height) > height}
 
 
-@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(SOURCE)))
-def test_imports_point_down(path: Path) -> None:
-    if name_of(path) == "__init__":
-        return  # the package's face names everything, and imports it when it is asked for
-    above = pointing_up(path)
+def test_imports_point_down() -> None:
+    # The package's face names everything, and imports it when it is asked for.
+    above = {pair for path in MODULES if name_of(path) != "__init__" for pair in pointing_up(path)}
     assert not above, "; ".join(f"{module} imports {other}, which stands above it" for module, other in above)
 
 
@@ -138,11 +142,15 @@ def test_a_planted_import_that_points_up_is_found(statement: str) -> None:
     assert [module for module, _ in planted] == ["build.sources.planted"]
 
 
-@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(SOURCE)))
-def test_only_adapters_import_a_framework(path: Path) -> None:
-    if any(fnmatch(path.relative_to(SOURCE).as_posix(), allowed) for allowed in MAY_IMPORT_A_FRAMEWORK):
-        return
-    assert not {module.partition(".")[0] for module in imported_modules(path)} & FRAMEWORKS
+def test_only_adapters_import_a_framework() -> None:
+    others = [
+        path
+        for path in MODULES
+        if not any(fnmatch(path.relative_to(SOURCE).as_posix(), allowed) for allowed in MAY_IMPORT_A_FRAMEWORK)
+    ]
+    assert len(others) > 100
+    imported = {name_of(path): {module.partition(".")[0] for module in imported_modules(path)} for path in others}
+    assert not {name: found & FRAMEWORKS for name, found in imported.items() if found & FRAMEWORKS}
 
 
 def test_no_module_imports_one_that_imports_it() -> None:
