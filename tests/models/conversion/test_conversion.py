@@ -340,6 +340,7 @@ class CallsTwice(torch.nn.Module):
         return self.also(self.layer(self.parts[0](x)))
 
 
+@pytest.mark.cases(1)
 @pytest.mark.parametrize("to", ["mindspore", "jax"])
 def test_a_module_that_is_called_twice_has_one_set_of_values(to: str, tmp_path: Path) -> None:
     module, inputs = CallsTwice().eval(), (torch.randn(8, 4, generator=torch.Generator().manual_seed(2)),)
@@ -353,6 +354,7 @@ def test_a_module_that_is_called_twice_has_one_set_of_values(to: str, tmp_path: 
     assert [each for each in found if not each.is_right] == []
 
 
+@pytest.mark.cases(2)
 @pytest.mark.parametrize("learned", [True, False], ids=["learned", "plain"])
 @pytest.mark.parametrize("to", ["mindspore", "jax"])
 def test_a_batch_norm_computes_its_statistics_once(to: str, learned: bool, tmp_path: Path) -> None:
@@ -388,6 +390,7 @@ class ScalesInInference(torch.nn.Module):
         return self.scales(x.mean(), x + 1, x.sum(0))
 
 
+@pytest.mark.cases(1)
 @pytest.mark.parametrize("to", ["mindspore", "jax"])
 def test_a_module_may_take_more_in_one_mode_than_in_the_other(to: str, tmp_path: Path) -> None:
     module, inputs = ScalesInInference().eval(), (torch.randn(8, 4, generator=torch.Generator().manual_seed(2)),)
@@ -397,6 +400,7 @@ def test_a_module_may_take_more_in_one_mode_than_in_the_other(to: str, tmp_path:
     assert [each for each in found if not each.is_right] == []
 
 
+@pytest.mark.cases(1)
 @pytest.mark.parametrize("to", ["mindspore", "jax"])
 def test_training_moves_the_statistics_of_instances(to: str, tmp_path: Path) -> None:
     module = torch.nn.Sequential(torch.nn.InstanceNorm1d(3, affine=True, track_running_stats=True)).eval()
@@ -410,6 +414,7 @@ def test_training_moves_the_statistics_of_instances(to: str, tmp_path: Path) -> 
 _LEFT_BY_EXPORT = (WritesToViews, CopiesIntoViews, Strides, ActivatesInPlace, MapsOverRows, SkipsLayers)
 
 
+@pytest.mark.cases(6)
 @pytest.mark.parametrize("make", _LEFT_BY_EXPORT)
 @pytest.mark.parametrize("to", ["mindspore", "jax"])
 def test_what_export_leaves_in_its_graphs_is_translated(make: Any, to: str, tmp_path: Path) -> None:

@@ -92,6 +92,7 @@ class OwnGradients(torch.nn.Module):
         return one * 2 + other
 
 
+@pytest.mark.cases(4)
 @pytest.mark.parametrize(
     "module", [Regions(), Repeats(), Mixed(), OwnGradients()], ids=lambda each: type(each).__name__
 )
@@ -130,6 +131,7 @@ class Optional(torch.nn.Module):
         return (y if more is None else y + more["bias"]) * scale
 
 
+@pytest.mark.cases(1)
 @pytest.mark.parametrize(
     ("args", "kwargs", "names"),
     [
