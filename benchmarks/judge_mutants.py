@@ -74,7 +74,7 @@ def main() -> None:
             shown = one.judgement.reasons[0].message if one.judgement.reasons else one.judgement.holds_for
             print(f"{one.answer}:{mutant.line}: {mutant.kind}, was {mutant.was!r}: {name}: {shown}", flush=True)
 
-    asked = Options(timeout=options.timeout)
+    asked = Options(options.seed, options.timeout)
     print(table(made, judge_all(options.work, Here(options.jobs), asked, on_judged=told)))
 
 

@@ -185,7 +185,7 @@ def test_the_judge_says_what_its_page_shows(tmp_path: Path) -> None:
         (tmp_path / name).write_text((tmp_path / "answer.py").read_text().replace("i < n", guard))
     shown = [body for language, title, body in page if language == "text" and not title and "verdict: " in body]
     for answer, expected in zip(("answer.py", "wrong.py", "odd.py"), shown, strict=False):
-        judge = [PYTHON, "-m", "opbridge", "judge", "reference.py", answer]
+        judge = [PYTHON, "-m", "opbridge", "judge", "reference.py", answer, "--seed", "0"]
         assert subprocess.run(judge, cwd=tmp_path, capture_output=True, text=True).stdout == expected
     for page in (ROOT / "README.md", ROOT / "README.zh.md"):
         assert shown[1] in page.read_text()

@@ -39,7 +39,7 @@ GALLERY = {
         "docs/judge.md",
         (
             "sed -i 's/i < n/i < n - 1/' answer.py",
-            "opbridge judge reference.py answer.py",
+            "opbridge judge reference.py answer.py --seed 0",
         ),
     ),
     "touches": Picture(

@@ -30,7 +30,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="ANSWER",
         help="the answer to judge; with a manifest, the reference of its operators (check --reference)",
     )
-    parser.add_argument("--seed", type=int, default=0, metavar="N", help="the seed of the inputs (default: 0)")
+    parser.add_argument(
+        "--seed",
+        type=int,
+        metavar="N",
+        help="the seed of the inputs, to repeat a verdict (default: drawn for each answer; of a manifest, 0)",
+    )
     parser.add_argument(
         "--timeout",
         type=float,
@@ -103,7 +108,7 @@ def run(options: argparse.Namespace) -> int:
             "--page and --ray are of a folder of answers", hint="as in: opbridge judge DIR --page verdicts.html"
         )
     if is_manifest(options.reference):
-        found = judge_operators(options.reference, options.answer, seed=options.seed, timeout=options.timeout)
+        found = judge_operators(options.reference, options.answer, seed=options.seed or 0, timeout=options.timeout)
         return _print(found, options.json)
     if options.answer is None:
         raise InputError("judge needs a task and an answer", hint="as in: opbridge judge reference.py answer.py")

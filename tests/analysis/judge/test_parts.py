@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.helpers.confinement import needs_confinement
 
+from opbridge.analysis.judge.answer.submissions import Options
 from opbridge.analysis.judge.judgement import Judgement, Reason, Verdict
 from opbridge.analysis.judge.process.confinement import hand_on, private_folder
 from opbridge.analysis.judge.process.reference_worker import is_needless, limits_of
@@ -295,8 +297,16 @@ def test_a_verdict_reads_back() -> None:
     found = Judgement(Verdict.WRONG, (Reason("values", "it differs", "look", "a.cu:3", "float32[4]", 1),), seconds=2.5)
     assert Judgement.parse(found.to_json()) == found
     assert str(found).splitlines()[-1] == "verdict: wrong"
+    assert str(replace(found, seed=7)).splitlines()[-1] == "verdict: wrong (--seed 7)"
     with pytest.raises(InputError, match="no verdict"):
         Judgement.parse("{}")
+
+
+def test_seeds_are_drawn_unless_one_is_given() -> None:
+    drawn = {Options().with_seed().seed for _ in range(4)}
+    assert len(drawn) > 1
+    assert None not in drawn
+    assert Options(5).with_seed().seed == 5
 
 
 def test_no_text_of_an_answer_moves_a_cursor_or_passes_for_the_judges() -> None:

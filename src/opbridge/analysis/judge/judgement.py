@@ -104,6 +104,8 @@ class Judgement:
 
     None if it was not measured.
     """
+    seed: int | None = None
+    """The seed that repeats the judgement; None if no inputs were drawn."""
 
     @property
     def wants_larger_sizes(self) -> bool:
@@ -148,7 +150,8 @@ class Judgement:
 
     def __str__(self) -> str:
         lines = [str(reason) for reason in self.reasons]
-        return "\n".join((*lines, f"verdict: {self._summary()}"))
+        repeated = "" if self.seed is None else f" (--seed {self.seed})"
+        return "\n".join((*lines, f"verdict: {self._summary()}{repeated}"))
 
     def _summary(self) -> str:
         if self.verdict is not Verdict.RIGHT:

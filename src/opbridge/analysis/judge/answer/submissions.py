@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass, field
+import secrets
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -15,6 +16,8 @@ from opbridge.base.safe_open import read_file
 
 LARGEST_SOURCE = 4 << 20
 KERNELS, ANY = POLICIES = ("kernels", "any")
+_SEEDS = 1 << 30
+"""The number of seeds to draw from."""
 _TASK, _ANSWER = "reference.py", "answer"
 
 
@@ -22,10 +25,15 @@ _TASK, _ANSWER = "reference.py", "answer"
 class Options:
     """The settings on which a verdict depends, in addition to the task and the answer."""
 
-    seed: int = 0
+    seed: int | None = None
+    """The seed of the inputs; None to draw one for each judgement, so that no answer knows its inputs beforehand."""
     timeout: float = 60.0
     policy: str = KERNELS
     """Who has to do the work: KERNELS at least half of it, or ANY, so that PyTorch's operators count too."""
+
+    def with_seed(self) -> Options:
+        """Return the options with a seed, drawn if there is none."""
+        return self if self.seed is not None else replace(self, seed=secrets.randbelow(_SEEDS))
 
 
 @dataclass(frozen=True)

@@ -36,7 +36,7 @@ def judge(
     reference: str | os.PathLike[str],
     answer: str | os.PathLike[str],
     *,
-    seed: int = 0,
+    seed: int | None = None,
     timeout: float = 60.0,
     policy: str = KERNELS,
 ) -> Judgement:
@@ -45,7 +45,7 @@ def judge(
     Args:
         reference: The file of the task.
         answer: The file of the answer.
-        seed: The seed of the inputs.
+        seed: The seed of the inputs; drawn by default, and told in the judgement.
         timeout: The limit of the build and of each call, in seconds.
         policy: With `kernels`, the kernels of the answer have to do at least half of the work; with `any`, PyTorch's
             operators may do all of it.
@@ -71,6 +71,7 @@ def judge_by(prepared: Prepared, reference: Path, answer: Path, options: Options
     task = Path(os.path.abspath(reference))
     form = format_of(task)
     read = AnswerFile.read(Path(os.path.abspath(answer)))
+    options = options.with_seed()
     try:
         with working_folder() as folder:
             found = by_policy(_judged(prepared, task, form, read, folder, options), options.policy)
@@ -80,7 +81,7 @@ def judge_by(prepared: Prepared, reference: Path, answer: Path, options: Options
         raise
     except Exception as error:
         found = _failed(error)
-    return replace(found, seconds=round(time.perf_counter() - started, 1))
+    return replace(found, seconds=round(time.perf_counter() - started, 1), seed=options.seed if found.shapes else None)
 
 
 def _failed(error: Exception) -> Judgement:
@@ -100,7 +101,8 @@ def _judged(
     _build_libraries(source)
     forks = prepared.of(answer.form.device)
     text = task.read_text(encoding="utf-8")
-    seeds = (options.seed + 1, options.seed + 2)
+    first = options.seed or 0
+    seeds = (first + 1, first + 2)
     sizes = _sizes(form, task, text)
     job = ReferenceJob(task, form, folder / _OF_REFERENCE, tuple(plans(sizes, source)), seeds, has_gradients(source))
     found, tried = _round(forks, job, answer, _rooms(folder), options)

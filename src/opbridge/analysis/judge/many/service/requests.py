@@ -52,7 +52,7 @@ def _submission(fields: dict[str, Any], timeout: float) -> Submission:
         raise InputError(f"policy: expected one of {', '.join(POLICIES)}, got {policy!r:.40}")
     sizes = json.dumps(fields["sizes"]).encode() if "sizes" in fields else b""
     task, answer = (fields[name].encode("utf-8", "replace") for name in ("reference", "answer"))
-    return Submission(task, answer, _LANGUAGES[language], sizes, Options(fields.get("seed", 0), timeout, policy))
+    return Submission(task, answer, _LANGUAGES[language], sizes, Options(fields.get("seed"), timeout, policy))
 
 
 @dataclass(frozen=True)
