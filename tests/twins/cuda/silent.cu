@@ -3,6 +3,8 @@
 #include <cuda_fp16.h>
 #include <cuda_runtime.h>
 
+#include "awaited_copies.cuh"
+
 namespace {
 
 namespace cg = cooperative_groups;
@@ -384,6 +386,7 @@ extern "C" int silent() {
     lanes_that_are_left<<<1, 32>>>(x);
     constants_set_by_a_kernel(x);
     freed_in_order();
+    awaited_copies::run(x, y);
     int *from = x, *to = y;
     void* arguments[] = {&from, &to};
     cudaLaunchCooperativeKernel(reinterpret_cast<void*>(whole_grid), dim3(4), dim3(64), arguments, 0, nullptr);

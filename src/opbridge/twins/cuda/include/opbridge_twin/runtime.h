@@ -98,6 +98,13 @@ void ob_twin_yield(int elsewhere);
 // Until it is told otherwise, atomics and fences of the thread are for its block alone, or for all; what they were.
 int ob_twin_narrow(int block_alone);
 
+// What the thread's asynchronous copy writes to shared memory until the thread has waited for it; the end of a group of
+// such copies; and waits for all but the last `prior` groups, and for everything.
+void ob_twin_copy_begins(const void* to, size_t bytes);
+void ob_twin_copies_commit(void);
+void ob_twin_copies_wait(unsigned prior);
+void ob_twin_copies_wait_for_all(void);
+
 // The block's memory for one __shared__ declaration, which `slot` stands for; 0 at first.
 void* ob_twin_shared(unsigned* slot, size_t bytes, size_t alignment, const char* name);
 void* ob_twin_dynamic_shared(size_t* bytes);

@@ -167,6 +167,7 @@ Block* block_begin(Launch* launch, uint64_t linear_block, const void* shared, si
   block->arguments = Range(launch->info.arguments, launch->info.argument_bytes);
   block->view = Range(view, view_bytes);
   block->shared.begin_block(Range(shared, shared_bytes), launch->number);
+  block->copies.clear();
   enter(*block);
   run_is_watched(launch, true);
   return block;

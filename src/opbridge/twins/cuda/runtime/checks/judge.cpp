@@ -71,7 +71,25 @@ bool admit(const Touch& touch, uintptr_t address) {
   return false;
 }
 
-void report_unset(const Touch& touch) {
+void report_in_flight(const Touch& touch, const CopyInFlight& copy) {
+  const Block& block = *worker.block;
+  Report report = report_here(Kind::copy_in_flight, touch.at,
+                              in_words(touch) + " of shared memory that an asynchronous copy may still be writing");
+  report.details.emplace_back(
+      "copy", place(copy.at) + ", " + thread_in_words(block.launch().info, block.linear(), copy.thread));
+  report.details.emplace_back("address", where_it_lies(touch));
+  if (!running_block().copies.is_committed(copy)) {
+    report.advice =
+        "end the group of copies (__pipeline_commit, cp.async.commit_group) and wait for it, or use "
+        "cp.async.wait_all: only committed groups are waited for";
+  }
+  found(std::move(report));
+}
+
+void report_unset(const Touch& touch, uintptr_t address) {
+  if (touch.shared) {
+    if (const auto copy = running_block().copies.at(address)) return report_in_flight(touch, *copy);
+  }
   if (!touch.shared && !memory.first_unset_read(touch.address)) return;
   Report report =
       touch.shared ? report_here(Kind::unset_shared, touch.at,
@@ -190,7 +208,7 @@ void judge(const Touch& touch, Cell* cell, uintptr_t address, size_t bytes) {
       return leave(as_read_by_many(last, kGridReads));
     }
     leave(mine_now);
-    if (access.reads && last == kUnset) report_unset(touch);
+    if (access.reads && last == kUnset) report_unset(touch, address);
     if (beside != nullptr) judge_beside(touch, address, bytes, last, *beside);
     return;
   }

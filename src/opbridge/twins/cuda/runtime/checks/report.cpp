@@ -76,6 +76,9 @@ Meaning meaning(Kind kind) {
     case Kind::unset_shared:
       return {"uninitialised-shared", kLaunchFailure, false,
               "write shared memory before reading it: it holds what another block left there"};
+    case Kind::copy_in_flight:
+      return {"copy-in-flight", kLaunchFailure, false,
+              "wait for the copy (__pipeline_wait_prior, cp.async.wait_group), then __syncthreads(), then read"};
     case Kind::unset_global:
       return {"uninitialised-memory", kLaunchFailure, false,
               "fill the memory by cudaMemset, cudaMemcpy or a kernel before reading it"};

@@ -26,6 +26,7 @@ enum class Kind : uint8_t {
   volatile_sync,
   missing_fence,
   unset_shared,
+  copy_in_flight,
   unset_global,
   misaligned,
   index,

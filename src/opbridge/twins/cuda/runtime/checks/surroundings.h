@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "copies_in_flight.h"
 #include "launch.h"
 
 namespace opbridge_twin::checks {
@@ -50,6 +51,7 @@ class SharedArena {
 // A block that runs, with all that the checks keep for it.
 struct RunningBlock : Block {
   SharedArena shared;
+  CopiesInFlight copies;
   Range arguments;
   Range view;
 };

@@ -1,4 +1,5 @@
-// Copies that need no thread to wait: each has happened when it was asked for, and then tells its barrier.
+// Copies that need no thread to wait: each has happened when it was asked for, and then tells its barrier.  The checks
+// count it as under way until its thread has waited.
 #include "mbarriers.h"
 #include "operands.h"
 
@@ -10,18 +11,22 @@ constexpr unsigned kUnit = 16;  // of what is copied in bulk
 
 bool is_aligned(const void* place) { return reinterpret_cast<uintptr_t>(place) % kUnit == 0; }
 
-void copy_few(M m, I i) {
-  char* const to = m.memory(i, i.operands.at(0));
-  const char* const from = m.memory_in("global", i.operands.at(1));
-  const unsigned bytes = static_cast<unsigned>(m.get(i.operands.at(2)));
-  unsigned given = i.operands.size() > 3 ? static_cast<unsigned>(cut(m.get(i.operands[3]), 32)) : bytes;
-  if (given > bytes) given = bytes;
-  if (given == bytes) return m.move(to, from, bytes, OB_TWIN_PTX_MOVE);
+// Copies the first `given` bytes, and fills the rest with zeros.
+void copy_and_fill(M m, char* to, const char* from, unsigned bytes, unsigned given) {
+  if (given >= bytes) return m.move(to, from, bytes, OB_TWIN_PTX_MOVE);
   const unsigned step = given % 4 == 0 ? 4 : 1;
   const uint64_t zero = 0;
   for (unsigned n = 0; n < bytes; n += step) {
     m.move(to + n, n < given ? static_cast<const void*>(from + n) : &zero, step, OB_TWIN_PTX_MOVE);
   }
+}
+void copy_few(M m, I i) {
+  char* const to = m.memory(i, i.operands.at(0));
+  const char* const from = m.memory_in("global", i.operands.at(1));
+  const unsigned bytes = static_cast<unsigned>(m.get(i.operands.at(2)));
+  const unsigned given = i.operands.size() > 3 ? static_cast<unsigned>(cut(m.get(i.operands[3]), 32)) : bytes;
+  copy_and_fill(m, to, from, bytes, given);
+  ob_twin_copy_begins(to, bytes);
 }
 void copy_bulk(M m, I i) {
   if (i.has("tensor") || i.has("multicast::cluster") || i.words[1] == "reduce") {
@@ -38,8 +43,13 @@ void copy_bulk(M m, I i) {
 }
 
 void copy_async(M m, I i) {
-  if (i.has("commit_group") || i.has("wait_group") || i.has("wait_all") || i.has("prefetch")) return;
+  if (i.has("prefetch")) return;
+  if (i.has("bulk") && (i.has("commit_group") || i.has("wait_group"))) return;
+  if (i.has("commit_group")) return ob_twin_copies_commit();
+  if (i.has("wait_group")) return ob_twin_copies_wait(static_cast<unsigned>(m.get(i.operands.at(0))));
+  if (i.has("wait_all")) return ob_twin_copies_wait_for_all();
   if (i.has("mbarrier")) {
+    ob_twin_copies_wait_for_all();  // whoever waits at the barrier waits for them
     // Without .noinc the arrival is one more that is waited for.
     if (i.has("noinc")) arrive(m, m.memory(i, i.operands.at(0)), 1);
     return;
