@@ -29,6 +29,7 @@
 #include "broken/grid_barrier_of_plain_launch.cu"
 #include "broken/grid_barrier_of_some.cu"
 #include "broken/host_memory.cu"
+#include "broken/host_not_waiting.cu"
 #include "broken/index_of_row.cu"
 #include "broken/lane_never_comes.cu"
 #include "broken/lane_not_in_mask.cu"

@@ -288,6 +288,55 @@ int on_managed() {
   return result;
 }
 
+__global__ void set_all(int* x, int value) { x[threadIdx.x] = value; }
+__global__ void set_flag(const int* x, volatile int* flag) {
+  if (threadIdx.x != 0) return;
+  __threadfence_system();
+  *flag = x[0];
+}
+
+// Host code and kernels take turns with memory that both may use, by each way to wait; what both only read, or what the
+// kernel does not touch, needs none.
+int in_turns() {
+  int *x, *other, *flag, last[32];
+  cudaMallocManaged(&x, 32 * sizeof(int));
+  cudaMallocManaged(&other, 32 * sizeof(int));
+  cudaHostAlloc(reinterpret_cast<void**>(&flag), sizeof(int), cudaHostAllocMapped);
+  cudaEvent_t done;
+  cudaEventCreate(&done);
+  cudaStream_t stream;
+  cudaStreamCreate(&stream);
+  set_all<<<1, 32, 0, stream>>>(x, 1);
+  other[0] = 1;
+  cudaStreamSynchronize(stream);
+  int sum = x[0]++;
+  set_all<<<1, 32, 0, stream>>>(x, 2);
+  cudaEventRecord(done, stream);
+  cudaEventSynchronize(done);
+  sum += x[1];
+  set_all<<<1, 32, 0, stream>>>(x, 3);
+  while (cudaStreamQuery(stream) != cudaSuccess) {
+  }
+  sum += x[2];
+  set_all<<<1, 32>>>(x, 4);
+  cudaMemcpy(last, x, sizeof last, cudaMemcpyDeviceToHost);
+  sum += x[3] + last[3];
+  set_all<<<1, 32>>>(x, 5);
+  cudaFree(other);
+  x[4] += sum;
+  *flag = 0;
+  set_flag<<<1, 32>>>(x, flag);
+  while (*const_cast<volatile int*>(flag) == 0) {
+  }
+  sum += x[0];
+  cudaDeviceSynchronize();
+  cudaStreamDestroy(stream);
+  cudaEventDestroy(done);
+  cudaFreeHost(flag);
+  cudaFree(x);
+  return sum;
+}
+
 // Memory of its own, from C and from C++.
 __global__ void own_memory(int* x) {
   int* const copy = static_cast<int*>(malloc(2 * sizeof(int)));
@@ -391,6 +440,6 @@ extern "C" int silent() {
     void* arguments[] = {&from, &to};
     cudaLaunchCooperativeKernel(reinterpret_cast<void*>(whole_grid), dim3(4), dim3(64), arguments, 0, nullptr);
   }
-  if (on_managed() == 0) return -1;
+  if (on_managed() == 0 || in_turns() != 19) return -1;
   return cudaDeviceSynchronize();
 }

@@ -238,12 +238,36 @@ void report_host_access(uintptr_t address, const std::string& what, const void* 
   deliver(report);
 }
 
+// What a kernel may still be doing, because the host has not waited for it.  Kernels that hand over values while they
+// run, and host code that polls, know what they do.
+void judge_host_access(uintptr_t address, size_t bytes, Access access, const void* at) {
+  const Cell* const cell = cell_at(address);
+  if (cell == nullptr || access.atomic) return;
+  const Cell whole = __atomic_load_n(cell, __ATOMIC_RELAXED);
+  const Cell last = whole == kSplit ? __atomic_load_n(byte_cell_at(address), __ATOMIC_RELAXED) : whole;
+  const bool kernel_writes = state_of(last) == kWrite || state_of(last) == kAtomic;
+  if (run_of(last) == 0 || is_nobodys(last) || !(kernel_writes || access.writes)) return;
+  const std::optional<Work> work = stream_order.open_work(run_of(last));
+  if (!work || work->publishes) return;
+  const char* const what =
+      kernel_writes ? " that a kernel may still be writing" : " that a kernel may still be reading";
+  Report report = report_on_host(
+      Kind::host_race, at,
+      access_in_words(access) + " of " + bytes_in_words(bytes) + what + ": the host has not waited for it");
+  report.details.emplace_back("kernel", place(site_address(last & kSiteMask)));
+  const std::optional<Allocation> allocation = memory.nearest(address);
+  report.details.emplace_back("address", hexadecimal(address) + ", " + allocation->position_of(address));
+  deliver(report);
+}
+
 void host_code_access(uintptr_t address, size_t bytes, Access access, const void* at) {
   const bool is_tensor = memory.is_adopted(address);
   if (!is_tensor && !memory.in_device_region(address)) return;
   const std::optional<Allocation> allocation = memory.nearest(address);
   const bool is_open = allocation && allocation->holds(address) && !allocation->freed;
-  if (!is_tensor && is_open && allocation->space != Space::device) return;
+  if (!is_tensor && is_open && allocation->space != Space::device) {
+    return judge_host_access(address, bytes, access, at);
+  }
   report_host_access(address, access_in_words(access) + " of " + bytes_in_words(bytes), at);
 }
 

@@ -62,6 +62,9 @@ Meaning meaning(Kind kind) {
       return {"stream-race", kLaunchFailure, false,
               "record an event after the first (cudaEventRecord) and make the other stream wait for it "
               "(cudaStreamWaitEvent)"};
+    case Kind::host_race:
+      return {"host-race", kLaunchFailure, false,
+              "call cudaDeviceSynchronize(), or wait for the stream or an event, before host code uses the memory"};
     case Kind::same_value:
       return {"same-value", 0, false,
               "let one thread write it: more threads cost time, and different values would be a race"};

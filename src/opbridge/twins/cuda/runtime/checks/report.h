@@ -22,6 +22,7 @@ enum class Kind : uint8_t {
   shared_race,
   global_race,
   stream_race,
+  host_race,
   same_value,
   volatile_sync,
   missing_fence,

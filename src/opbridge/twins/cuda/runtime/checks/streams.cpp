@@ -123,6 +123,14 @@ void StreamOrder::host_waits_for_all() {
   host_learns(all);
 }
 
+std::optional<Work> StreamOrder::open_work(Cell run) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  for (const Work& work : open_) {
+    if (run >= work.first_run && run < work.end_run) return work;
+  }
+  return std::nullopt;
+}
+
 Concurrent StreamOrder::begin(const void* stream, Cell run) {
   const std::lock_guard<std::mutex> lock(mutex_);
   counts_ = exempt_.count(stream == nullptr ? default_now : stream) == 0;

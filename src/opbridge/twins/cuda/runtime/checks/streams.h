@@ -7,6 +7,7 @@
 #include <deque>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <vector>
 
@@ -51,6 +52,8 @@ class StreamOrder {
   void host_waits_for_stream(const void* stream);
   void host_waits_for_event(const void* event);
   void host_waits_for_all();
+  // The work that a run belongs to, where the host has not waited for it.
+  std::optional<Work> open_work(Cell run);
 
   // Work with the runs from `run` on.
   Concurrent begin(const void* stream, Cell run);
