@@ -54,6 +54,7 @@ int main() {
 BARRIER = """
 #include <cooperative_groups.h>
 #include <cooperative_groups/memcpy_async.h>
+#include <cuda/atomic>
 #include <cuda/barrier>
 #include <cuda/pipeline>
 #include <cstdio>
@@ -104,11 +105,17 @@ __global__ void copied(const int* x, int* out) {
   for (int i = threadIdx.x; i < 256; i += 64) out[i] = tile[255 - i];
 }
 
-int main(int argc, char**) {
+// Blocks count themselves, by an atomic for all of them or, wrongly, for one.
+template <cuda::thread_scope kScope>
+__global__ void counted(int* total) { cuda::atomic_ref<int, kScope>(*total).fetch_add(1, cuda::memory_order_relaxed); }
+
+int main(int argc, char** argv) {
   int *x, *out;
   cudaMallocManaged(&x, 256 * sizeof(int));
   cudaMallocManaged(&out, 256 * sizeof(int));
   for (int i = 0; i < 256; ++i) x[i] = i;
+  if (argc > 1 && argv[1][0] == 'b') counted<cuda::thread_scope_block><<<4, 32>>>(x);
+  else counted<cuda::thread_scope_device><<<4, 32>>>(out);
   for (int kernel = 0; kernel < 3; ++kernel) {
     if (argc > 1) turned<<<1, 64>>>(x, out, 1, false), kernel = 2;
     else if (kernel == 0) turned<<<1, 64>>>(x, out, 4, true);
@@ -180,7 +187,10 @@ def test_barriers_and_pipelines_order_what_they_order(program: Compiled, tmp_pat
     assert (done.stdout, done.stderr, done.returncode) == ("0 0 0 ", "", 0)
     unordered = subprocess.run(["./a.out", "too early"], cwd=tmp_path, capture_output=True, text=True, timeout=100)
     assert "turned: two threads race on shared memory" in unordered.stderr
-    assert "main.cu:20, thread" in unordered.stderr
+    assert "atomic" not in unordered.stderr
+    narrow = subprocess.run(["./a.out", "block"], cwd=tmp_path, capture_output=True, text=True, timeout=100)
+    assert "two blocks race on global memory: an atomic for one block is none to another one" in narrow.stderr
+    assert "main.cu:21, thread" in unordered.stderr
     assert unordered.returncode == 86
 
 
