@@ -2,8 +2,7 @@
 #ifndef OPBRIDGE_TWIN_CUDA_FP4_H
 #define OPBRIDGE_TWIN_CUDA_FP4_H
 
-#include <cuda_bf16.h>
-#include <cuda_fp16.h>
+#include <opbridge_twin/small_float.h>
 
 typedef unsigned char __nv_fp4_storage_t;
 typedef unsigned char __nv_fp4x2_storage_t;
@@ -12,26 +11,16 @@ enum __nv_fp4_interpretation_t { __NV_E2M1 };
 
 namespace opbridge_twin {
 
-// Eight sizes with a sign: neither an infinity nor something that is no number, which becomes the largest.
-constexpr double kFp4Sizes[] = {0, 0.5, 1, 1.5, 2, 3, 4, 6};
-constexpr unsigned char kFp4Most = 7, kFp4Sign = 8;
-
 OB_TWIN_INLINE unsigned char narrow_fp4(double value, cudaRoundMode rounding) {
-  if (value != value) return kFp4Most;
-  const unsigned char sign = __builtin_signbit(value) ? kFp4Sign : 0;
-  const double size = fabs(value);
-  unsigned char below = kFp4Most;
-  while (kFp4Sizes[below] > size) --below;
-  if (below == kFp4Most || rounding == cudaRoundZero) return sign | below;
-  const double middle = (kFp4Sizes[below] + kFp4Sizes[below + 1]) / 2;
-  const bool is_up = size > middle || (size == middle && below % 2 == 1);
-  return static_cast<unsigned char>(sign | (below + is_up));
+  return narrow_finite(value, kE2m1, rounding);
 }
+OB_TWIN_INLINE float widen_fp4(unsigned bits) { return widen_small(bits, kE2m1); }
 
-OB_TWIN_INLINE float widen_fp4(unsigned bits) {
-  const float size = static_cast<float>(kFp4Sizes[bits & kFp4Most]);
-  return (bits & kFp4Sign) != 0 ? -size : size;
-}
+struct Fp4 {
+  static constexpr SmallFormat format = kE2m1;
+  OB_TWIN_INLINE static unsigned char narrow(double value) { return narrow_fp4(value, cudaRoundNearest); }
+  OB_TWIN_INLINE static float widen(unsigned char bits) { return widen_fp4(bits); }
+};
 
 }  // namespace opbridge_twin
 
@@ -76,21 +65,7 @@ OB_TWIN_INLINE __half2_raw __nv_cvt_fp4x2_to_halfraw2(__nv_fp4x2_storage_t x, __
 }
 
 // In the lower half of a byte.
-struct __nv_fp4_e2m1 {
-  __nv_fp4_storage_t __x;
-
-  __nv_fp4_e2m1() = default;
-  template <class T, class = std::enable_if_t<std::is_arithmetic<T>::value>>
-  OB_TWIN_INLINE explicit __nv_fp4_e2m1(T value)
-      : __x(opbridge_twin::narrow_fp4(static_cast<double>(value), cudaRoundNearest)) {}
-  OB_TWIN_INLINE explicit __nv_fp4_e2m1(__half value) : __nv_fp4_e2m1(static_cast<float>(value)) {}
-  OB_TWIN_INLINE explicit __nv_fp4_e2m1(__nv_bfloat16 value) : __nv_fp4_e2m1(static_cast<float>(value)) {}
-  OB_TWIN_INLINE explicit operator float() const { return opbridge_twin::widen_fp4(__x); }
-  OB_TWIN_INLINE explicit operator double() const { return opbridge_twin::widen_fp4(__x); }
-  OB_TWIN_INLINE explicit operator __half() const { return __half(opbridge_twin::widen_fp4(__x)); }
-  OB_TWIN_INLINE explicit operator __nv_bfloat16() const { return __nv_bfloat16(opbridge_twin::widen_fp4(__x)); }
-  OB_TWIN_INLINE explicit operator bool() const { return (__x & opbridge_twin::kFp4Most) != 0; }
-};
+OB_TWIN_SMALL_TYPE(__nv_fp4_e2m1, SmallFloat, Fp4, 1)
 
 // Two in a byte, the first in its lower half.
 struct __nv_fp4x2_e2m1 {
