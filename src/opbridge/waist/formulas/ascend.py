@@ -51,7 +51,7 @@ def ascend_source(loops: Loops) -> str:
 
 def ascend_refusal(loops: Loops) -> RuleError | None:
     """Return the reason why the vector unit cannot compute the formula; None if it can."""
-    for node in ordered(tuple(output.value for output in loops.outputs)):
+    for node in loops.nodes:
         name = node.function if isinstance(node, Apply) else node.kind if isinstance(node, Reduce) else ""
         if name in REFUSED:
             return _refused(loops, name)

@@ -6,7 +6,7 @@ from textwrap import indent
 
 from opbridge.base.errors import RuleError
 from opbridge.waist.formulas.loops import Loops, Output
-from opbridge.waist.formulas.nodes import Apply, Expand, Extent, Node, Reduce, Scan, Tensor, ordered
+from opbridge.waist.formulas.nodes import Apply, Expand, Extent, Node, Reduce, Scan, Tensor
 from opbridge.waist.formulas.printer import Printer, function_name
 
 _MOST_KEPT = 32
@@ -110,7 +110,7 @@ class _CppPrinter(Printer):
     def shares(self, node: Reduce) -> list[Node]:
         """Return each exponential's share of their sum where it is needed: exp(x - log_total(x))."""
         found: list[Node] = []
-        for one in ordered(tuple(output.value for output in self.loops.outputs)):
+        for one in self.loops.nodes:
             match one:
                 case Apply("exp", (Apply("subtract", (x, logs)),)) if x is node.arg:
                     below = logs.arg if isinstance(logs, Expand) else logs

@@ -6,7 +6,7 @@ from textwrap import indent
 
 from opbridge.waist.formulas.functions import CALL
 from opbridge.waist.formulas.loops import Loops, Output
-from opbridge.waist.formulas.nodes import Apply, Extent, Node, Reduce, Scalar, Scan, Tensor, Text, ordered
+from opbridge.waist.formulas.nodes import Apply, Extent, Node, Reduce, Scalar, Scan, Tensor, Text
 from opbridge.waist.formulas.printer import ATTRIBUTES, Printer, function_name
 
 
@@ -63,14 +63,13 @@ class _CudaPrinter(Printer):
 
     def attributes(self) -> tuple[list[str], list[str]]:
         """Return what the rows need besides tensors: parameters, and the host's arguments for them."""
-        nodes = ordered(tuple(output.value for output in self.loops.outputs))
-        used = {node.name: node.type for node in nodes if isinstance(node, Scalar)}
+        used = {node.name: node.type for node in self.loops.nodes if isinstance(node, Scalar)}
         given = [f"{ATTRIBUTES[kind]} {self.parameters[name]}" for name, kind in used.items()]
         passed = [self.parameters[name] for name in used]
         for size, text in self.sizes():
             given.append(f"int64_t {size}")
             passed.append(text)
-        for node in nodes:
+        for node in self.loops.nodes:
             if isinstance(node, Text):
                 # Strings stay on the host; pass the result of the comparison.
                 local = self.fresh(f"{node.name}_is_it")

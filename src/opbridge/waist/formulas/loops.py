@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 from opbridge.base.errors import RuleError
 from opbridge.waist.formulas.make_nodes import apply, count
@@ -75,6 +76,11 @@ class Loops:
     """The requirements on the sizes of a call."""
     shapes: tuple[Tensor, ...] = ()
     """Tensors that are not read but determine the shape of the grid."""
+
+    @cached_property
+    def nodes(self) -> tuple[Node, ...]:
+        """All nodes below the outputs, each once and after its inputs."""
+        return tuple(_nodes(self.outputs))
 
     @property
     def reductions(self) -> tuple[Reduce, ...]:

@@ -162,7 +162,7 @@ class FormulaText:
         """Return the parameters of the kernel."""
         masks = {node.name for part in self.loops.all for node in (*part.tensors, *part.shapes) if node.is_mask}
         values = {output.name: output for part in self.loops.all for output in part.outputs}
-        nodes = ordered(tuple(output.value for part in self.loops.all for output in part.outputs))
+        nodes = [node for part in self.loops.all for node in part.nodes]
         shapes = [node for part in self.loops.all for node in part.shapes]
         used = {node.name for node in (*nodes, *shapes) if isinstance(node, (Tensor, Scalar, Text))}
         used |= names_of([*nodes, *shapes, *(output for part in self.loops.all for output in part.outputs)])
@@ -246,7 +246,7 @@ class FormulaText:
     def sizes(self) -> list[tuple[str, str]]:
         """Return the names and texts of the sizes used as numbers; from here on, the names replace them."""
         found = []
-        for node in ordered(tuple(output.value for output in self.loops.outputs)):
+        for node in self.loops.nodes:
             if isinstance(node, Size):
                 name = self.name_of(node, "size")
                 found.append((name, size_text(node.size, self.parameters)))

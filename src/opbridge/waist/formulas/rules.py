@@ -117,10 +117,9 @@ def _rank(shape: str) -> str:
 def flops_rule(outputs: tuple[Node, ...]) -> str:
     """Return the `flops` rule: the operations per element times the number of elements."""
     tensors = grid_tensors(outputs)
-    each = sum(1 for node in ordered(outputs) if node.form == GRID and not isinstance(node, Tensor))
-    each += sum(
-        1 for node in ordered(outputs) if not isinstance(node, (Tensor, Count)) and node.inputs and node.form != GRID
-    )
+    nodes = ordered(outputs)
+    each = sum(1 for node in nodes if node.form == GRID and not isinstance(node, Tensor))
+    each += sum(1 for node in nodes if not isinstance(node, (Tensor, Count)) and node.inputs and node.form != GRID)
     if tensors and is_cut(outputs):
         return f"{max(each, 1)} * {tensors[0]}.numel"
     grid = f"{tensors[0]}.numel" if len(tensors) == 1 else f"prod(broadcast({', '.join(tensors)}))"
@@ -133,15 +132,13 @@ def mapping_rules(loops: Loops) -> dict[str, object]:
     Batches and shards are possible along every axis that is not reduced, if the axes are counted from the end.
     """
     axes = loops.axes
-    outputs = loops.outputs
-    if axes is None or any(axis >= 0 for axis in axes) or any(output.is_sum for output in outputs):
+    if axes is None or any(axis >= 0 for axis in axes) or any(output.is_sum for output in loops.outputs):
         return {"batch": "loop"}
-    nodes = ordered(tuple(output.value for output in outputs))
     # A batched or divided tensor has other sizes than the whole.
     if (
         loops.cuts
         or loops.others
-        or any(isinstance(node, Size) for node in nodes)
+        or any(isinstance(node, Size) for node in loops.nodes)
         or any(tensor.form != GRID for tensor in loops.tensors)
     ):
         return {"batch": "loop"}
@@ -159,7 +156,7 @@ def mapping_rules(loops: Loops) -> dict[str, object]:
         )
 
     inputs = [group(GRID)] * len(loops.schema.tensor_arguments)
-    made_of = [group(output.form) for output in outputs]
+    made_of = [group(output.form) for output in loops.outputs]
     pattern = f"{', '.join(inputs)} -> {', '.join(made_of)}"
     shard = pattern
     if any(name in group.split() for group in made_of for name in whole):
