@@ -65,7 +65,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="also predict the time of a right answer and of the reference on a chip, as in a100",
     )
 
-    serving = parser.add_argument_group("serving")
+    _add_serving(parser.add_argument_group("serving"))
+
+
+def _add_serving(serving: argparse._ArgumentGroup) -> None:
     serving.add_argument("--serve", action="store_true", help="judge answers that arrive by HTTP, until interrupted")
     serving.add_argument(
         "--host", default="127.0.0.1", metavar="NAME", help="listen on this address (default: 127.0.0.1)"

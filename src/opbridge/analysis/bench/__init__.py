@@ -74,47 +74,59 @@ def bench(
     """
     from opbridge.analysis.bench.processes import run
     from opbridge.analysis.bench.references import assigned
-    from opbridge.analysis.profile.chips import chip_named
     from opbridge.verify.check import chosen_frameworks
     from opbridge.verify.check import results as check_model
     from opbridge.waist.op import Op
 
     operators = [op] if isinstance(op, Op) else list(op)
+    _check_arguments(rounds, chip)
+    known = {item.name: item for item in (*operators, *others)}
+    names = [item.name for item in operators]
+    references_of = assigned(references, names, known)
+    racing = {one.name: known[one.name] for found in references_of.values() for one in found if one.kind == "operator"}
+    settings = Settings(references_of, device, rounds, seed, extents, sizes or {}, chip)
+    chosen = chosen_frameworks(frameworks, check_model.Settings(device=device))
+    timings = [[OperatorTimings(op, op.name, name, settings, racing) for op in operators] for name in chosen]
+    results = _Results(on_result)
+    run(timings, results.add, results.predicted)
+    return results.run(names)
+
+
+def _check_arguments(rounds: int, chip: str) -> None:
+    from opbridge.analysis.profile.chips import chip_named
+
     if rounds < 1:
         raise InputError(f"expected at least one round, got {rounds}")
-    known = {item.name: item for item in (*operators, *others)}
     if chip:
-        chip_named(chip)  # before anything is measured
-    references_of = assigned(references, [item.name for item in operators], known)
-    racing = {
-        reference.name: known[reference.name]
-        for found in references_of.values()
-        for reference in found
-        if reference.kind == "operator"
-    }
-    settings = Settings(references_of, device, rounds, seed, extents, sizes or {}, chip)
-    results: list[Measurement | Problem] = []
-    predicted: defaultdict[str, dict[str, float]] = defaultdict(dict)
+        chip_named(chip)
 
-    def told(result: Measurement | Problem) -> None:
-        results.append(result)
+
+class _Results:
+    """The results of a run, each reported as it arrives."""
+
+    def __init__(self, on_result: Callable[[Measurement | Problem], None]) -> None:
+        self.predicted: defaultdict[str, dict[str, float]] = defaultdict(dict)
+        """The predicted times, by operator and input."""
+        self._all: list[Measurement | Problem] = []
+        self._on_result = on_result
+
+    def add(self, result: Measurement | Problem) -> None:
+        """Keep and report a result."""
+        self._all.append(result)
         if isinstance(result, Measurement) and result.predicted is not None:
-            predicted[result.operator][result.input] = result.predicted
-        on_result(result)
+            self.predicted[result.operator][result.input] = result.predicted
+        self._on_result(result)
 
-    chosen = chosen_frameworks(frameworks, check_model.Settings(device=device))
-    run(
-        [[OperatorTimings(op, op.name, name, settings, racing) for op in operators] for name in chosen], told, predicted
-    )
-    places = {item.name: place for place, item in enumerate(operators)}
-    results.sort(key=lambda result: (places[result.operator], [*FRAMEWORKS].index(result.framework)))
-    return Run(
-        __version__,
-        datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
-        machine(),
-        tuple(result for result in results if isinstance(result, Measurement)),
-        tuple(result for result in results if isinstance(result, Problem)),
-    )
+    def run(self, operators: Sequence[str]) -> Run:
+        """Return everything that was measured, in the order of the operators and the frameworks."""
+        ordered = sorted(self._all, key=lambda one: (operators.index(one.operator), [*FRAMEWORKS].index(one.framework)))
+        return Run(
+            __version__,
+            datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
+            machine(),
+            tuple(result for result in ordered if isinstance(result, Measurement)),
+            tuple(result for result in ordered if isinstance(result, Problem)),
+        )
 
 
 def machine() -> dict[str, str]:

@@ -77,20 +77,15 @@ def extension(
         plane = ob.extension("plane", cpp_sources=source, functions="twice")
         print(plane.twice(torch.ones(2)))  # tensor([2., 2.])
     """
-    if is_standalone:
-        raise UnsupportedError(
-            "extension() makes modules and libraries, not programs; is_standalone=True needs a linker call of your own"
-        )
-    if with_sycl or sycl_sources or extra_sycl_cflags:
-        raise UnsupportedError("extension() has no SYCL compiler; torch.utils.cpp_extension.load takes these sources")
+    _refuse(program=is_standalone, sycl=bool(with_sycl or sycl_sources or extra_sycl_cflags))
+    extra = Extra(
+        flags("extra_cflags", extra_cflags),
+        flags("extra_cuda_cflags", extra_cuda_cflags),
+        flags("extra_ldflags", extra_ldflags),
+        paths("extra_include_paths", extra_include_paths),
+    )
     if is_project(name):
         _check_alone(name, sources, cpp_sources, cuda_sources, functions, build_directory)
-        extra = Extra(
-            flags("extra_cflags", extra_cflags),
-            flags("extra_cuda_cflags", extra_cuda_cflags),
-            flags("extra_ldflags", extra_ldflags),
-            paths("extra_include_paths", extra_include_paths),
-        )
         return project_package(Path(name), device, extra, _say if verbose else None)
     check_name(name)
     cache = Cache()
@@ -106,10 +101,10 @@ def extension(
         files,
         output=f"{name}.so",
         device=device or ("cuda" if with_cuda else "cpu" if with_cuda is False else None),
-        include_dirs=paths("extra_include_paths", extra_include_paths),
-        flags=flags("extra_cflags", extra_cflags),
-        cuda_flags=flags("extra_cuda_cflags", extra_cuda_cflags),
-        link_flags=flags("extra_ldflags", extra_ldflags),
+        include_dirs=extra.include_dirs,
+        flags=extra.cxx_flags,
+        cuda_flags=extra.cuda_flags,
+        link_flags=extra.link_flags,
     )
     built = build(request, cache, _say if verbose else None)
     if verbose:
@@ -121,6 +116,15 @@ def extension(
     if request.language == "cuda":
         warn_without_a_gpu(name)
     return imported(name, built.path) if is_python_module else loaded(name, library)
+
+
+def _refuse(*, program: bool, sycl: bool) -> None:
+    if program:
+        raise UnsupportedError(
+            "extension() makes modules and libraries, not programs; is_standalone=True needs a linker call of your own"
+        )
+    if sycl:
+        raise UnsupportedError("extension() has no SYCL compiler; torch.utils.cpp_extension.load takes these sources")
 
 
 def _check_alone(name: str, *given: object) -> None:

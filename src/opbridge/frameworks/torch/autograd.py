@@ -7,12 +7,15 @@ needed.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from opbridge.base.errors import CallError, ToolchainError, UnsupportedError
 from opbridge.frameworks import FRAMEWORKS, installed
 from opbridge.waist.functions.gradient_pairs import Callee, GradientPair, names_of
 from opbridge.waist.functions.signatures import name_of
+
+if TYPE_CHECKING:
+    from opbridge.waist.schema import Schema
 
 Names = str | Iterable[str]
 
@@ -59,14 +62,7 @@ def autograd(
         print(x.grad)  # tensor([6.])
     """
     need_torch("autograd")
-    for role, function in (("forward", forward), ("backward", backward)):
-        if not callable(function):
-            raise CallError(f"autograd({role}=...) expects a function, got {type(function).__name__}")
-    if not callable(double_backward) and not isinstance(double_backward, bool):
-        raise CallError(
-            "autograd(double_backward=...) expects a function, or True where PyTorch recorded what backward does; "
-            f"got {type(double_backward).__name__}"
-        )
+    _check_functions(forward, backward, double_backward)
     if schema is None and out is not None:
         raise CallError(f"autograd({name_of(forward)}): out= describes the outputs of an operator, and needs schema=")
     from opbridge.waist.schema import Schema
@@ -81,6 +77,25 @@ def autograd(
         nondifferentiable=names_of("nondifferentiable", nondifferentiable) or (),
         schema=declared,
     )
+    return _function_of(pair, double_backward, declared, out)
+
+
+def _check_functions(forward: object, backward: object, double_backward: object) -> None:
+    """Raise CallError if one of the functions is none."""
+    for role, function in (("forward", forward), ("backward", backward)):
+        if not callable(function):
+            raise CallError(f"autograd({role}=...) expects a function, got {type(function).__name__}")
+    if not callable(double_backward) and not isinstance(double_backward, bool):
+        raise CallError(
+            "autograd(double_backward=...) expects a function, or True where PyTorch recorded what backward does; "
+            f"got {type(double_backward).__name__}"
+        )
+
+
+def _function_of(
+    pair: GradientPair, double_backward: Callable[..., object] | bool, declared: Schema | None, out: object
+) -> Callable[..., Any]:
+    """Return the differentiable function of a pair, as an operator if a schema is declared."""
     if double_backward is not False and pair.hidden:
         raise UnsupportedError(
             f"{pair.title}: {', '.join(pair.hidden)} must also be differentiated for a second derivative; "

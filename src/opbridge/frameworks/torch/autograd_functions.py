@@ -234,19 +234,22 @@ def _expands(shape: Sequence[int], larger: Sequence[int]) -> bool:
     return len(shape) <= len(larger) and all(size in (1, other) for size, other in pairs)
 
 
+def _refuse_lists(pair: GradientPair, args: Sequence[object]) -> None:
+    """Raise UnsupportedError for a list of tensors that require a gradient."""
+    for item, value in zip(pair.inputs, args, strict=True):
+        if isinstance(value, (list, tuple)) and any(isinstance(v, Tensor) and v.requires_grad for v in value):
+            raise UnsupportedError(
+                f"{pair.title}: '{item.name}' is a list of tensors, which no gradient would reach; pass them one by one"
+            )
+
+
 def _function_class(pair: GradientPair, step: Step) -> type[Function]:
-    places, names = pair.saved_places, [item.name for item in pair.inputs]
-    taken, n_saved = len(names), len(pair.saved)
+    places, taken, n_saved = pair.saved_places, len(pair.inputs), len(pair.saved)
     places_if_named, untracked = graded_places(pair, 0), pair.saves_untracked
     counts: set[int] = set()
 
     def forward(*args: object) -> tuple[Any, ...]:
-        for place, value in enumerate(args):
-            if isinstance(value, (list, tuple)) and any(isinstance(v, Tensor) and v.requires_grad for v in value):
-                raise UnsupportedError(
-                    f"{pair.title}: '{names[place]}' is a list of tensors, which no gradient would reach; "
-                    "pass them one by one"
-                )
+        _refuse_lists(pair, args)
         results = pair.results(pair.forward(args))
         if pair.outputs is None and len(results) not in counts:
             pair.check_backward(unnamed(len(results)))

@@ -86,31 +86,50 @@ def check(
         device=device,
         patience=timeout,
     )
-    rows: list[Row] = []
     if not operators:
-        return rows
+        return []
+    rows = _Rows(on_row)
+    _run(operators, references, chosen_frameworks(frameworks, settings), settings, rows.add)
+    return rows.ordered([item.name for item in operators])
 
-    said_in: dict[tuple[str, str], str] = {}
-    hurt: dict[str, str] = {}
 
-    def told(row: Row) -> None:
+class _Rows:
+    """The rows of a check, each reported as it arrives."""
+
+    def __init__(self, on_row: Callable[[Row], None]) -> None:
+        self._all: list[Row] = []
+        self._on_row = on_row
+        self._first_framework: dict[tuple[str, str], str] = {}
+        """The first framework with a message about an operator's inputs."""
+        self._hurt: dict[str, str] = {}
+        """The check of memory that an operator has failed."""
+
+    def add(self, row: Row) -> None:
+        """Report a row, with what earlier rows say about it."""
+        row = self._with_cause(row)
+        self._all.append(row)
+        self._on_row(row)
+
+    def ordered(self, operators: Sequence[str]) -> list[Row]:
+        """Return the rows in the order of the operators, the frameworks and the checks."""
+        checks = {name: place for place, name in enumerate((INPUTS, *CHECKS, *SANITIZERS))}
+
+        def place_of(row: Row) -> tuple[int, int, int]:
+            return operators.index(row.operator), [*FRAMEWORKS].index(row.framework), checks[row.check]
+
+        return sorted(self._all, key=place_of)
+
+    def _with_cause(self, row: Row) -> Row:
         if row.check == INPUTS:
             # All frameworks try the same inputs, so report only once what is missing.
-            first = said_in.setdefault((row.operator, row.message), row.framework)
-            row = row if first == row.framework else replace(row, message=f"as in {first}")
-        elif row.failed and row.check in OF_MEMORY:
-            hurt.setdefault(row.operator, row.check)
-        elif row.failed and row.operator in hurt and row.check not in SANITIZERS:
-            row = replace(
-                row, message=f"{row.message}; fix what `{hurt[row.operator]}` reports first: it may be the cause"
-            )
-        rows.append(row)
-        on_row(row)
-
-    _run(operators, references, chosen_frameworks(frameworks, settings), settings, told)
-    order = {name: place for place, name in enumerate((INPUTS, *CHECKS, *SANITIZERS))}
-    places = {item.name: place for place, item in enumerate(operators)}
-    return sorted(rows, key=lambda row: (places[row.operator], [*FRAMEWORKS].index(row.framework), order[row.check]))
+            first = self._first_framework.setdefault((row.operator, row.message), row.framework)
+            return row if first == row.framework else replace(row, message=f"as in {first}")
+        if row.failed and row.check in OF_MEMORY:
+            self._hurt.setdefault(row.operator, row.check)
+        elif row.failed and row.operator in self._hurt and row.check not in SANITIZERS:
+            cause = f"fix what `{self._hurt[row.operator]}` reports first: it may be the cause"
+            return replace(row, message=f"{row.message}; {cause}")
+        return row
 
 
 def _said(reference: Said | Mapping[str, Said] | None, operators: list[Op]) -> dict[str, Said]:

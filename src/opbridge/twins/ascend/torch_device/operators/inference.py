@@ -10,6 +10,7 @@ from opbridge.base.errors import CallError
 from opbridge.twins.ascend.torch_device.operators.attention import attended, from_heads, masked, pieces, to_heads
 from opbridge.twins.ascend.torch_device.operators.registration import operator, refuse
 
+_FUSED = "npu_fused_infer_attention_score"
 _UNBOUNDED = 2147483647
 _LAYOUTS = ("BSH", "BSND", "BNSD", "TND", "BNSD_BSND")
 
@@ -61,53 +62,67 @@ def npu_fused_infer_attention_score(
         UnsupportedError: A quantization or rotary argument is given.
         CallError: The layout is unknown, or the sequence lengths that it needs are missing.
     """
-    name = "npu_fused_infer_attention_score"
-    refuse(name, query_rope=query_rope, key_rope=key_rope, **quantised)
+    refuse(_FUSED, query_rope=query_rope, key_rope=key_rope, **quantised)
     if input_layout not in _LAYOUTS:
-        raise CallError(f"{name}: input_layout is '{input_layout}'; expected {', '.join(_LAYOUTS)}")
+        raise CallError(f"{_FUSED}: input_layout is '{input_layout}'; expected {', '.join(_LAYOUTS)}")
     heads = num_key_value_heads or num_heads
     into, out_of = (input_layout.split("_") * 2)[:2]
     if input_layout == "TND":
-        if actual_seq_lengths is None or actual_seq_lengths_kv is None:
-            raise CallError(f"{name}: TND takes actual_seq_lengths and actual_seq_lengths_kv, where each sequence ends")
-        queries = pieces(query, actual_seq_lengths)
-        keys, values = (pieces(x, actual_seq_lengths_kv) for x in (key, value))
+        queries = pieces(query, _ends(actual_seq_lengths))
+        keys, values = (pieces(x, _ends(actual_seq_lengths_kv)) for x in (key, value))
     else:
-        q = to_heads(query, into, num_heads)
-        lengths = _lengths(actual_seq_lengths, q.shape[0], q.shape[2])
-        queries = [q[i : i + 1, :, :length] for i, length in enumerate(lengths)]
+        queries = _sequences(to_heads(query, into, num_heads), actual_seq_lengths)
         if block_table is None:
-            k, v = (to_heads(x, into, heads) for x in (key, value))
-            held = _lengths(actual_seq_lengths_kv, k.shape[0], k.shape[2])
-            keys, values = ([x[i : i + 1, :, :n] for i, n in enumerate(held)] for x in (k, v))
+            keys, values = (_sequences(to_heads(x, into, heads), actual_seq_lengths_kv) for x in (key, value))
         else:
-            if actual_seq_lengths_kv is None:
-                raise CallError(f"{name}: a block_table takes actual_seq_lengths_kv")
-            held = _lengths(actual_seq_lengths_kv, len(queries), 0)
-            keys, values = (
-                [_from_blocks(x, block_table[i], n, heads) for i, n in enumerate(held)] for x in (key, value)
-            )
+            held = _lengths_in_blocks(actual_seq_lengths_kv, len(queries))
+            keys, values = (_all_from_blocks(x, block_table, held, heads) for x in (key, value))
     made = []
     for index, (q, k, v) in enumerate(zip(queries, keys, values, strict=True)):
         hidden = masked(q.shape[2], k.shape[2], _of(atten_mask, index), sparse_mode, pre_tokens, next_tokens, q.device)
         shift = _of(pse_shift, index)
         added = None if shift is None else shift[..., : q.shape[2], : k.shape[2]] / scale
         made.append(attended(q, k, v, hidden, scale=scale, added=added))
-    sums = [largest + total.log() for _, largest, total in made]
-    if input_layout == "TND":
-        out = torch.cat([one[0].transpose(0, 1) for one, _, _ in made])
-        lse = torch.cat([one[0].transpose(0, 1) for one in sums])
-    else:
-        rows = query.shape[1] if into in ("BSH", "BSND") else query.shape[2]
-        out = from_heads(torch.cat([_padded(one, rows) for one, _, _ in made]), out_of)
-        lse = torch.cat([_padded(one, rows) for one in sums])
+    outs, sums = [one for one, _, _ in made], [largest + total.log() for _, largest, total in made]
+    rows = query.shape[1 if into in ("BSH", "BSND") else 2]
+    out, lse = (_joined(parts, None if input_layout == "TND" else rows) for parts in (outs, sums))
+    out = out if input_layout == "TND" else from_heads(out, out_of)
     return out, lse if softmax_lse_flag else query.new_zeros(1, dtype=torch.float32)
+
+
+def _joined(parts: list[torch.Tensor], rows: int | None) -> torch.Tensor:
+    """Return the sequences as one tensor: one after the other, or as a batch padded to this number of rows."""
+    if rows is None:
+        return torch.cat([one[0].transpose(0, 1) for one in parts])
+    return torch.cat([_padded(one, rows) for one in parts])
+
+
+def _ends(given: list[int] | None) -> list[int]:
+    if given is None:
+        raise CallError(f"{_FUSED}: TND takes actual_seq_lengths and actual_seq_lengths_kv, where each sequence ends")
+    return given
+
+
+def _sequences(heads: torch.Tensor, lengths: list[int] | None) -> list[torch.Tensor]:
+    """Return the sequences of a batch, each cut to its length."""
+    ends = _lengths(lengths, heads.shape[0], heads.shape[2])
+    return [heads[i : i + 1, :, :end] for i, end in enumerate(ends)]
 
 
 def _lengths(given: list[int] | None, batch: int, all_of_it: int) -> list[int]:
     if given is None:
         return [all_of_it] * batch
     return list(given) * batch if len(given) == 1 else list(given)
+
+
+def _lengths_in_blocks(given: list[int] | None, batch: int) -> list[int]:
+    if given is None:
+        raise CallError(f"{_FUSED}: a block_table takes actual_seq_lengths_kv")
+    return _lengths(given, batch, 0)
+
+
+def _all_from_blocks(cache: torch.Tensor, tables: torch.Tensor, lengths: list[int], heads: int) -> list[torch.Tensor]:
+    return [_from_blocks(cache, tables[i], length, heads) for i, length in enumerate(lengths)]
 
 
 def _from_blocks(cache: torch.Tensor, table: torch.Tensor, length: int, heads: int) -> torch.Tensor:
