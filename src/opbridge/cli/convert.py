@@ -126,7 +126,7 @@ def _importable(folder: Path) -> None:
         raise InputError(f"-o {folder}: no package can be imported by the name '{name}'", hint=f"-o {near}")
 
 
-def _inputs(options: argparse.Namespace) -> tuple[tuple[Any, ...], dict[str, Any]]:
+def _inputs(options: argparse.Namespace) -> tuple[tuple[object, ...], dict[str, object]]:
     from opbridge.models.scan.run_target import drawn, given
 
     if bool(options.input) == bool(options.inputs):
@@ -136,7 +136,7 @@ def _inputs(options: argparse.Namespace) -> tuple[tuple[Any, ...], dict[str, Any
     return drawn(options.input), {}
 
 
-def _checked(model: Any, made: Converted, inputs: tuple[Any, Any], options: argparse.Namespace) -> dict[str, Any]:
+def _checked(model: Any, made: Converted, inputs: tuple[Any, Any], options: argparse.Namespace) -> dict[str, object]:
     from opbridge.models.conversion.check_conversion import check
 
     with Cache().step(f"comparing {options.output.name} with PyTorch's"):

@@ -7,7 +7,6 @@ import json
 import sys
 from contextlib import AbstractContextManager, nullcontext, redirect_stdout
 from pathlib import Path
-from typing import Any
 
 _PRINTED = Path("-")
 
@@ -28,7 +27,7 @@ def file_of(given: Path | None) -> Path | None:
     return None if given == _PRINTED else given
 
 
-def people_read_stderr(given: bool | Path | None) -> AbstractContextManager[Any]:
+def people_read_stderr(given: bool | Path | None) -> AbstractContextManager[object]:
     """Redirect standard output to standard error inside the `with` block if JSON is printed.
 
     Text printed meanwhile, also by a user's own script, must not mix with the JSON.

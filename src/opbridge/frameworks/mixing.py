@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
 
 from opbridge.base.errors import CallError
 from opbridge.frameworks import Framework, framework_of
@@ -40,7 +39,7 @@ def refuse_foreign(name: str, own: Framework, value: object) -> None:
         )
 
 
-def _leaves(args: tuple[object, ...], kwargs: Mapping[str, object]) -> Iterator[tuple[str, Any]]:
+def _leaves(args: tuple[object, ...], kwargs: Mapping[str, object]) -> Iterator[tuple[str, object]]:
     named = [(f"argument {place + 1}", value) for place, value in enumerate(args)]
     named += [(f"argument '{name}'", value) for name, value in kwargs.items()]
     for place, value in named:

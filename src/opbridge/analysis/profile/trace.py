@@ -6,7 +6,6 @@ For Ascend C, a block of each kernel is a process whose threads are the pipes, w
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 from opbridge.analysis.profile.ascend.instruction_records import PIPES
 from opbridge.analysis.profile.ascend.timeline import KernelTimeline
@@ -16,7 +15,7 @@ _MICRO = 1e6
 _KERNELS, _BOUNDS = 1, 2
 
 
-def trace(profile: Profile) -> dict[str, Any]:
+def trace(profile: Profile) -> dict[str, object]:
     """Return the trace in Chrome's event format: kernels one after another, and below each its bounds."""
     events: list[dict[str, object]] = [
         _named("process_name", 0, f"{profile.chip.title}, predicted"),
@@ -60,5 +59,5 @@ def _bar(
     return {"name": name, "ph": "X", "pid": process, "tid": row, **times, "args": facts}
 
 
-def _named(what: str, row: int, name: str, process: int = 0) -> dict[str, Any]:
+def _named(what: str, row: int, name: str, process: int = 0) -> dict[str, object]:
     return {"name": what, "ph": "M", "pid": process, "tid": row, "args": {"name": name}}

@@ -94,7 +94,7 @@ class PaddleOperator:
         found: Callable[..., Any] = self._library.view(names.index(name), "paddle")
         return found
 
-    def _array(self, tensor: Tensor) -> Any:
+    def _array(self, tensor: Tensor) -> object:
         if not tensor.place.is_cpu_place():
             raise CallError(f"{self.name}: a tensor lies on {tensor.place}; operators run on Paddle's CPU: x.cpu()")
         if tensor.dtype == paddle.bfloat16:
@@ -103,7 +103,7 @@ class PaddleOperator:
             )
         return np.from_dlpack(tensor.detach())
 
-    def _attribute(self, value: object) -> Any:
+    def _attribute(self, value: object) -> object:
         if hasattr(value, "__dlpack__"):
             kind = type(value)
             raise CallError(
@@ -254,5 +254,5 @@ def _is_inexact(tensor: Tensor) -> bool:
     return bool(tensor.is_floating_point() or tensor.is_complex())
 
 
-def _leaves(values: Sequence[object]) -> list[Any]:
+def _leaves(values: Sequence[object]) -> list[object]:
     return [item for value in values for item in (value if isinstance(value, (list, tuple)) else (value,))]

@@ -25,7 +25,7 @@ def sum_to(x: Array, shape: Sequence[int]) -> Array:
     return (paddle.sum(x, axis=axes, keepdim=True) if axes else x).reshape(list(shape))
 
 
-def _axes(axis: Axes) -> Any:
+def _axes(axis: Axes) -> object:
     return list(axis) if isinstance(axis, Sequence) else axis
 
 

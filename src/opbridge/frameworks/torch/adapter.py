@@ -75,7 +75,7 @@ def _fake_without_tensors(library: Library, index: int) -> None:
     PyTorch would treat it as one of its own tensor constructors, and call it with `device=`.
     """
 
-    def fake(*args: object, **kwargs: object) -> Any:
+    def fake(*args: object, **kwargs: object) -> object:
         spec = library.spec(index)
         return fake_outputs(spec, bound(spec, args, kwargs))
 

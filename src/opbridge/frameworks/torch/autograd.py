@@ -7,7 +7,7 @@ needed.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from opbridge.base.errors import CallError, ToolchainError, UnsupportedError
 from opbridge.frameworks import FRAMEWORKS, installed
@@ -32,7 +32,7 @@ def autograd(
     double_backward: Callable[..., object] | bool = False,
     schema: str | None = None,
     out: object = None,
-) -> Callable[..., Any]:
+) -> Callable[..., object]:
     """Return a function of PyTorch tensors with the gradient `backward(grads..., saved...)`.
 
     Args:
@@ -94,7 +94,7 @@ def _check_functions(forward: object, backward: object, double_backward: object)
 
 def _function_of(
     pair: GradientPair, double_backward: Callable[..., object] | bool, declared: Schema | None, out: object
-) -> Callable[..., Any]:
+) -> Callable[..., object]:
     """Return the differentiable function of a pair, as an operator if a schema is declared."""
     if double_backward is not False and pair.hidden:
         raise UnsupportedError(

@@ -41,7 +41,7 @@ def differentiable(pair: GradientPair, double_backward: Callable[..., object] | 
     return presented(call, pair)
 
 
-def presented(call: Callable[..., object], pair: GradientPair) -> Callable[..., Any]:
+def presented(call: Callable[..., object], pair: GradientPair) -> Callable[..., object]:
     """Give `call` the name, docstring and signature of the function that it replaces, and return it."""
     import inspect
 
@@ -60,7 +60,7 @@ def presented(call: Callable[..., object], pair: GradientPair) -> Callable[..., 
 
 def values_for(
     pair: GradientPair, grads: Sequence[object], saved: Sequence[object], needs: Sequence[bool]
-) -> tuple[Any, ...]:
+) -> tuple[object, ...]:
     """Return the arguments of the backward function."""
     return (*grads, *saved, list(needs)) if pair.backward.wants_needs else (*grads, *saved)
 
@@ -74,13 +74,15 @@ def gradient_step(
         "double_backward= does"
     )
 
-    def once(grads: Sequence[object], saved: Sequence[object], sources: Sequence[object], needs: Sequence[bool]) -> Any:
+    def once(
+        grads: Sequence[object], saved: Sequence[object], sources: Sequence[object], needs: Sequence[bool]
+    ) -> object:
         values = values_for(pair, grads, saved, needs)
         if torch.is_grad_enabled() or transformed():
             return applied(Once, run, message, len(values), *values, *sources)
         return run(values)
 
-    def recorded(grads: Sequence[Any], saved: Sequence[Any], _: Sequence[Any], needs: Sequence[bool]) -> Any:
+    def recorded(grads: Sequence[Any], saved: Sequence[Any], _: Sequence[Any], needs: Sequence[bool]) -> object:
         if not torch.is_grad_enabled() or transformed():
             return run(values_for(pair, grads, saved, needs))
         # A gradient is linear in the output gradients, so it depends on them if PyTorch recorded the work.
@@ -101,7 +103,7 @@ def gradient_step(
     second_link = pair.second(Callee.of(double_backward))
     second = _function_class(second_link, gradient_step(second_link, second_link.backward, False))
 
-    def twice(grads: Sequence[object], saved: Sequence[object], _: Sequence[object], needs: Sequence[bool]) -> Any:
+    def twice(grads: Sequence[object], saved: Sequence[object], _: Sequence[object], needs: Sequence[bool]) -> object:
         values = values_for(pair, grads, saved, needs)
         return applied(second, *values) if torch.is_grad_enabled() or transformed() else run(values)
 
@@ -163,7 +165,7 @@ class Once(Function):  # type: ignore[misc]
         raise UnsupportedError(ctx.message)
 
     @staticmethod
-    def vmap(info: object, in_dims: Sequence[int | None], *args: object) -> Any:
+    def vmap(info: object, in_dims: Sequence[int | None], *args: object) -> object:
         """Run the gradient once for each slice."""
         return slices(Once.apply, info, in_dims, args)
 
@@ -177,7 +179,7 @@ def keep(ctx: torch.autograd.function.FunctionCtx, values: Sequence[object]) -> 
     ctx.save_for_backward(*values)
 
 
-def kept(ctx: torch.autograd.function.FunctionCtx) -> tuple[Any, ...]:
+def kept(ctx: torch.autograd.function.FunctionCtx) -> tuple[object, ...]:
     """Return the values that `keep` saved."""
     tensors = ctx.saved_tensors
     if ctx.plain is None:
@@ -212,7 +214,7 @@ def check_graded(pair: GradientPair, results: Sequence[object], places: Sequence
         )
 
 
-def described(value: object) -> tuple[Any, ...] | None:
+def described(value: object) -> tuple[object, ...] | None:
     """Return the shape, element type and device of a tensor; None for other values."""
     return (value.shape, value.dtype, value.device) if isinstance(value, Tensor) else None
 
@@ -286,7 +288,7 @@ def _function_class(pair: GradientPair, step: Step) -> type[Function]:
         check_gradients(pair, gradients, ctx.shapes)
         return tuple(gradients)
 
-    def vmap(info: object, in_dims: Sequence[int | None], *args: object) -> Any:
+    def vmap(info: object, in_dims: Sequence[int | None], *args: object) -> object:
         return slices(made.apply, info, in_dims, args)
 
     name = getattr(pair.forward.function, "__name__", "function")

@@ -275,7 +275,7 @@ def _define(
     body: _Forward | _Backward,
     schema: Schema,
     pair: GradientPair | None,
-    double_backward: Callable[..., Any] | bool = False,
+    double_backward: Callable[..., object] | bool = False,
 ) -> Callable[..., Any]:
     """Register an operator and, if a pair defines its gradient, the gradient operator."""
     parameters = [

@@ -33,5 +33,5 @@ def dtype_name(dtype: object) -> str:
     return str(dtype).removeprefix("torch.")
 
 
-def _leaves(arguments: Mapping[str, object]) -> list[Any]:
+def _leaves(arguments: Mapping[str, object]) -> list[object]:
     return [item for value in arguments.values() for item in (value if isinstance(value, (list, tuple)) else (value,))]

@@ -30,7 +30,7 @@ def register(library: Library, index: int) -> None:
     flop_registry[getattr(getattr(torch.ops, namespace), packet)] = partial(_count, name)
 
 
-def _count(name: str, /, *args: object, out_val: object, **kwargs: object) -> Any:
+def _count(name: str, /, *args: object, out_val: object, **kwargs: object) -> object:
     from opbridge.waist.rules import evaluate_size
 
     for library, index in _rules.get(name, {}).values():

@@ -94,7 +94,7 @@ class FunctionModule(torch.nn.Module):  # type: ignore[misc]
 def module_class(
     function: Callable[..., object],
     parameters: Shapes,
-    init: Mapping[str, Callable[[Any], object]],
+    init: Mapping[str, Callable[[object], object]],
     name: str | None,
     home: str,
 ) -> type[FunctionModule]:

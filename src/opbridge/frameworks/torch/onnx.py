@@ -65,7 +65,7 @@ def onnx_translations(*operators: Op | OpLibrary) -> dict[Callable[..., object],
     return table
 
 
-def _translation(full_name: str, schema: Schema, onnx: object) -> Callable[..., Any]:
+def _translation(full_name: str, schema: Schema, onnx: object) -> Callable[..., object]:
     if schema.mutable_arguments:
         raise UnsupportedError(f"{full_name} writes to its arguments, and ONNX has no operator that does")
 
@@ -100,7 +100,7 @@ def _split(full_name: str, schema: Schema, given: Mapping[str, Any]) -> tuple[li
     return inputs, attributes
 
 
-def _attribute(full_name: str, argument: Argument, value: Any) -> Any:
+def _attribute(full_name: str, argument: Argument, value: Any) -> object:
     """Return a value as the library for ONNX Runtime reads it: a type by its name, bools as numbers."""
     if argument.type.base == "ScalarType":
         return _DTYPES[int(value)]  # the PyTorch exporter converted it to the ONNX number

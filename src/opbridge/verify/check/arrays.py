@@ -77,7 +77,7 @@ def rounded(values: Any, dtype: str) -> object:
     return values.astype(dtype)
 
 
-def _bfloat16(values: Any) -> Any:
+def _bfloat16(values: Any) -> object:
     """Round to the nearest bfloat16, ties to even; NumPy has no such type."""
     bits = np.ascontiguousarray(values, np.float32).view(np.uint32)
     even = (bits >> 16) & 1

@@ -83,7 +83,7 @@ class CalledOperator:
             if (shape, dtype) != (output.shape, output.dtype):
                 raise Failure(f"gives {output.dtype}{list(output.shape)} where `out` says {dtype}{list(shape)}")
 
-    def with_defaults(self, given: Mapping[str, Argument]) -> dict[str, Any]:
+    def with_defaults(self, given: Mapping[str, Argument]) -> dict[str, object]:
         """Return the given arguments and the schema's defaults for the others."""
         defaults = {item.name: item.default.value for item in self.schema.arguments if item.default is not None}
         return {**defaults, **given}

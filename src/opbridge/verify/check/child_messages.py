@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from typing import Any
 
 _LONGEST = 16 << 20
 """The most bytes of a message; the longest legitimate ones list the operators of large networks."""
@@ -26,7 +25,7 @@ class Lines:
         self._parts: list[bytes] = []
         self._length = 0
 
-    def read(self, written: bytes) -> Iterator[dict[str, Any]]:
+    def read(self, written: bytes) -> Iterator[dict[str, object]]:
         """Yield the messages that end in `written`, and keep what follows the last of them.
 
         Raises:

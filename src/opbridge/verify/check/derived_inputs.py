@@ -95,7 +95,7 @@ def _gradient(result: Array, generator: Any) -> Array:
     return Array.of(np.asarray(drawn), result.dtype)
 
 
-def _plain(value: Argument) -> Any:
+def _plain(value: Argument) -> object:
     if isinstance(value, Array):
         return value.values
     return tuple(map(_plain, value)) if isinstance(value, tuple) else value

@@ -68,7 +68,7 @@ def _module_of(function: Callable[..., object], name: str) -> str:
     return said or min(holding, key=len)
 
 
-def function_at(address: str) -> Callable[..., Any]:
+def function_at(address: str) -> Callable[..., object]:
     """Return the function at module:name or path.py:name.
 
     Raises:
@@ -138,7 +138,7 @@ class Oracle:
             return self._by_kernel(self._reference.name, arguments)
         return self._by_host("torch", self._reference.name, arguments)
 
-    def complex_outputs(self, arguments: Mapping[str, object]) -> list[Any]:
+    def complex_outputs(self, arguments: Mapping[str, object]) -> list[object]:
         """Return the outputs of a Python function for complex tensors; attributes are passed unchanged."""
         assert self._reference is not None
         args, kwargs = packed(self._schema, arguments)
@@ -172,7 +172,7 @@ class Oracle:
         return [where.array(output) for output in listed(ob.aten(name.removeprefix("aten::")).torch(*args, **kwargs))]
 
 
-def _plain(value: Argument) -> Any:
+def _plain(value: Argument) -> object:
     if isinstance(value, Array):
         return value.values.copy()
     return [_plain(item) for item in value] if isinstance(value, tuple) else value

@@ -83,7 +83,7 @@ def _hold(subject: OperatorUnderTest, case: Case, dtypes: list[str], name: str, 
     return compared
 
 
-def _with(given: Mapping[str, Any], name: str, value: float) -> dict[str, Any]:
+def _with(given: Mapping[str, Any], name: str, value: float) -> dict[str, object]:
     """Return the arguments with the value in the middle of a tensor and at its end, after the last full vector."""
     values = given[name].values.copy()
     flat = values.reshape(-1)

@@ -340,7 +340,7 @@ def with_inputs(node: Node, new: dict[Node, Node]) -> Node:
     return made(type(node), *(_replaced(value, new) for value in values))
 
 
-def _replaced(value: object, new: dict[Node, Node]) -> Any:
+def _replaced(value: object, new: dict[Node, Node]) -> object:
     if isinstance(value, Node):
         return new[value]
     return (

@@ -193,7 +193,7 @@ class GradientPair:
         everything += [*((RESULT,) if self.outputs is None else self.outputs), *self.hidden]
         return tuple(everything.index(name) for name in self.saved)
 
-    def bind(self, args: tuple[object, ...], kwargs: dict[str, object]) -> list[Any]:
+    def bind(self, args: tuple[object, ...], kwargs: dict[str, object]) -> list[object]:
         """Return a value for every input of a call.
 
         Raises:

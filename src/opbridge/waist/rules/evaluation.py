@@ -53,7 +53,7 @@ _OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
 }
 
 
-def evaluate(expr: Expr, environment: Mapping[str, Any], functions: Mapping[str, Any]) -> Any:
+def evaluate(expr: Expr, environment: Mapping[str, object], functions: Mapping[str, object]) -> Any:
     """Evaluate an expression and return its value.
 
     `environment` holds the values by name. `functions` holds, by name, the functions that can be called (operators as
@@ -111,7 +111,7 @@ class Evaluator:
         # A list of sizes must concatenate with a shape, and shapes are tuples in every framework.
         return tuple(value) if isinstance(value, list) else value
 
-    def binary(self, op: str, left: Any, right: Any) -> Any:
+    def binary(self, op: str, left: Any, right: Any) -> object:
         """Apply a binary or comparison operator."""
         return _OPERATORS[op](left, right)
 
@@ -121,7 +121,7 @@ class Evaluator:
         return function(*map(self.run, node.args), **{key: self.run(value) for key, value in node.kwargs})
 
 
-def _item(value: Any, index: Any) -> Any:
+def _item(value: Any, index: Any) -> object:
     try:
         return value[index]
     except IndexError:

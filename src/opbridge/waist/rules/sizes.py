@@ -43,7 +43,7 @@ class SizeEvaluator(Evaluator):
         def tensor(value: Any) -> _Tensor:
             return _Tensor(tuple(value.shape), dtype_name(value.dtype))
 
-        def seen(kind: Kind, value: Any) -> Any:
+        def seen(kind: Kind, value: Any) -> object:
             if value is None:
                 return None
             if kind is Kind.TENSORS:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
-from typing import Any
 
 import torch
 
@@ -35,7 +34,7 @@ def calls_of(task: Path, answer: Path, names: tuple[str, str, str], device: str)
         return list(watched.calls)
 
 
-def _module(name: str, path: Path) -> Any:
+def _module(name: str, path: Path) -> object:
     spec = spec_from_file_location(name, path)
     assert spec is not None
     assert spec.loader is not None

@@ -64,7 +64,7 @@ def _hollow(func: Any, args: Any, kwargs: Any) -> object:
     return tree_map_only(torch.Tensor, lambda value: _as_memory(value, device), outputs)
 
 
-def _written(func: Any, args: Any, kwargs: Any) -> list[Any]:
+def _written(func: Any, args: Any, kwargs: Any) -> list[object]:
     """Return the arguments that the operator changes, whose values stay unchanged here."""
     arguments = func._schema.arguments
     given = {argument.name: value for argument, value in zip(arguments, args, strict=False)} | kwargs

@@ -50,7 +50,7 @@ class FormulaGradient:
                 return self.node.apply(self, keys, form, *leaves)
         return self.below(keys, args, kwargs)
 
-    def _with_tangents(self, keys: torch._C.DispatchKeySet, leaves: Sequence[Any], form: Any) -> Any:
+    def _with_tangents(self, keys: torch._C.DispatchKeySet, leaves: Sequence[Any], form: object) -> object:
         """Run a call in forward mode: a formula is linear in its gradient, and its derivative gives the tangent."""
         args, kwargs = _pytree.tree_unflatten([primal for primal, _ in map(_dual, leaves)], form)
         moving = self.arguments(*_pytree.tree_unflatten([tangent for _, tangent in map(_dual, leaves)], form))
@@ -163,7 +163,7 @@ class _Like:
         self.shape, self.dtype, self.device = tensor.shape, tensor.dtype, tensor.device
 
 
-def _named(likes: Any, names: Sequence[str]) -> list[tuple[Any, str]]:
+def _named(likes: Any, names: Sequence[str]) -> list[tuple[object, str]]:
     args, kwargs = likes
     return [*zip(args, names, strict=False), *((value, name) for name, value in kwargs.items())]
 
@@ -176,7 +176,7 @@ def _has_tensors(value: Any) -> bool:
     return _holds(value, Tensor)
 
 
-def _gradients(value: Any, like: Any) -> Any:
+def _gradients(value: Any, like: Any) -> object:
     if isinstance(like, (list, tuple)):
         values = value if isinstance(value, (list, tuple)) else [value] * len(like)
         return [_gradients(one, item) for one, item in zip(values, like, strict=True)]
@@ -194,12 +194,12 @@ def _gradient(value: Any, like: _Like) -> Tensor:
     return value.to(like.dtype)
 
 
-def _dual(value: Any) -> tuple[Any, Any]:
+def _dual(value: Any) -> tuple[object, object]:
     """Return a value and its tangent."""
     return torch._VF._unpack_dual(value, level=0) if isinstance(value, Tensor) else (value, None)
 
 
-def _made_dual(output: Tensor, tangent: Tensor | None) -> Any:
+def _made_dual(output: Tensor, tangent: Tensor | None) -> object:
     return torch._VF._make_dual(output, torch.zeros_like(output) if tangent is None else tangent, level=0)
 
 

@@ -113,13 +113,13 @@ class _Operator:
         results = function(*given, **{name: memory.array(value) for name, value in kwargs.items()})
         return tuple(map(memory.tensor, results)) if isinstance(results, tuple) else memory.tensor(results)
 
-    def differentiated(self, keys: object, *args: object, **kwargs: object) -> Any:
+    def differentiated(self, keys: object, *args: object, **kwargs: object) -> object:
         return self.gradient(keys, *args, **kwargs)
 
-    def mapped(self, info: Any, in_dims: Any, *args: Any, **kwargs: Any) -> Any:
+    def mapped(self, info: Any, in_dims: Any, *args: Any, **kwargs: Any) -> object:
         return self.batches(info, in_dims, *args, **kwargs)
 
-    def promoted(self, *args: object, **kwargs: object) -> Any:
+    def promoted(self, *args: object, **kwargs: object) -> object:
         """Promote mixed float types to the widest under autocast, as PyTorch operators that promote do."""
         leaves, form = _pytree.tree_flatten((args, kwargs))
         types = {leaf.dtype for leaf in leaves if _is_narrow(leaf)}
@@ -130,7 +130,7 @@ class _Operator:
         with torch._C._ExcludeDispatchKeyGuard(torch._C.DispatchKeySet(torch._C.DispatchKey.AutocastCPU)):
             return self.overload(*args, **kwargs)
 
-    def fake(self, *args: object, **kwargs: object) -> Any:
+    def fake(self, *args: object, **kwargs: object) -> object:
         spec = self.library.spec(self.index)
         arguments = bound(spec, args, kwargs)
         check_all_meta(spec.schema.full_name, arguments)

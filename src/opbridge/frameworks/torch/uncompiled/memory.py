@@ -63,7 +63,7 @@ class TensorMemory:
             shape = list(value.shape)
             raise CallError(f"{self.operator}: a tensor of shape {shape} lies in a storage of only {size} bytes")
 
-    def _bfloat16(self, value: Tensor) -> Any:
+    def _bfloat16(self, value: Tensor) -> object:
         try:
             import ml_dtypes
         except ImportError:

@@ -115,7 +115,7 @@ class Call:
         return _Attribute(one.type.encode(), integers, reals, None, len(values))
 
 
-def _read(kind: str, text: str) -> Any:
+def _read(kind: str, text: str) -> object:
     """Return a default value from the text that the library prints."""
     if kind.endswith("[]"):
         return [float(item) for item in text.split(",") if item.strip()]

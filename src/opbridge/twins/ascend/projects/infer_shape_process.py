@@ -34,7 +34,7 @@ class _Zeros:
     memory: Any
 
     @property
-    def __array_interface__(self) -> dict[str, Any]:
+    def __array_interface__(self) -> dict[str, object]:
         return {"shape": self.shape, "data": (ctypes.addressof(self.memory), False), "version": 3}
 
 
@@ -67,7 +67,7 @@ def main() -> None:
 
 
 def _answer(
-    library: ctypes.CDLL, definition: Definition, inputs: Sequence[_Zeros], attributes: Mapping[str, Any]
+    library: ctypes.CDLL, definition: Definition, inputs: Sequence[_Zeros], attributes: Mapping[str, object]
 ) -> Answer | None:
     count = len(definition.outputs)
     sizes = ((ctypes.c_int64 * _ROOM) * count)()

@@ -49,7 +49,7 @@ class HostGroup(dist.ProcessGroup):  # type: ignore[misc]
         """Return `hccl`, the name that programs ask for, although gloo does the work."""
         return NAME
 
-    def barrier(self, *given: Any, **named: Any) -> Any:
+    def barrier(self, *given: Any, **named: Any) -> object:
         """Wait until every process of the group has arrived."""
         self._gloo.barrier().wait()
         return Done([])
@@ -67,7 +67,7 @@ class HostGroup(dist.ProcessGroup):  # type: ignore[misc]
         self._gloo._set_default_timeout(timeout)
 
 
-def _on_host(name: str) -> Callable[..., Any]:
+def _on_host(name: str) -> Callable[..., object]:
     def call(self: HostGroup, *given: Any, **named: Any) -> Any:
         copies: list[tuple[torch.Tensor, torch.Tensor]] = []
         passed = [_lent(value, copies) for value in given]
@@ -87,7 +87,7 @@ for _name, _of_backend in _ALSO_CALLED.items():
     setattr(HostGroup, _name, _on_host(_of_backend))
 
 
-def _one_by_one(name: str) -> Callable[..., Any]:
+def _one_by_one(name: str) -> Callable[..., object]:
     def call(self: HostGroup, outputs: Sequence[Any], inputs: Sequence[Any], *given: Any, **named: Any) -> Any:
         for output, own in zip(outputs, inputs, strict=True):
             getattr(self, name)(output, own, *given, **named)
@@ -100,7 +100,7 @@ for _name, _of_backend in _OF_MANY.items():
     setattr(HostGroup, _name, _one_by_one(_of_backend))
 
 
-def _lent(value: Any, copies: list[tuple[torch.Tensor, torch.Tensor]]) -> Any:
+def _lent(value: Any, copies: list[tuple[torch.Tensor, torch.Tensor]]) -> object:
     if isinstance(value, torch.Tensor):
         if value.device.type == "cpu":
             return value
@@ -119,7 +119,7 @@ class Done(dist.Work):  # type: ignore[misc]
         self._future.set_result(result)
         self._source = source
 
-    def wait(self, *timeout: Any) -> bool:
+    def wait(self, *timeout: object) -> bool:
         """Return True at once: the work is finished."""
         return True
 
@@ -131,7 +131,7 @@ class Done(dist.Work):  # type: ignore[misc]
         """Return True: a call that fails raises instead of returning this work."""
         return True
 
-    def get_future(self) -> torch.futures.Future[Any]:
+    def get_future(self) -> torch.futures.Future[object]:
         """Return a future that already holds the result."""
         return self._future
 

@@ -20,7 +20,7 @@ class _Condition:
         """Return the test with the condition."""
 
         @wraps(fn)
-        def conditional(*args: Any, **kwargs: Any) -> Any:
+        def conditional(*args: Any, **kwargs: Any) -> object:
             if why := self.why_not():
                 raise unittest.SkipTest(why)
             return fn(*args, **kwargs)

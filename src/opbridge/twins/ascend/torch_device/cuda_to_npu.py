@@ -31,7 +31,7 @@ _OF_TENSORS = ("to", "new_empty", "new_empty_strided", "new_full", "new_ones", "
 _TORCH_DEVICE = torch.device
 
 
-def renamed(value: Any) -> Any:
+def renamed(value: Any) -> object:
     """Return a device, its name or a mapping of them with "npu" for "cuda", and any other value unchanged."""
     if isinstance(value, str) and (value == "cuda" or value.startswith("cuda:")):
         return value.replace("cuda", "npu", 1)
@@ -42,14 +42,14 @@ def renamed(value: Any) -> Any:
     return value
 
 
-def _in_place_of(original: Any) -> Any:
+def _in_place_of(original: Any) -> object:
     """Return a class that creates instances of `original` from arguments with NPU names."""
 
     class Standing(type):
         def __instancecheck__(cls, instance: object) -> bool:
             return isinstance(instance, original)
 
-    def make(cls: type, *args: Any, **kwargs: Any) -> Any:
+    def make(cls: type, *args: Any, **kwargs: Any) -> object:
         return original(*map(renamed, args), **{name: renamed(value) for name, value in kwargs.items()})
 
     return Standing(original.__name__, (), {"__new__": make, "__doc__": original.__doc__, "__module__": "torch"})
@@ -81,7 +81,7 @@ def install() -> None:
     torch.cuda.amp.GradScaler = npu.amp.GradScaler
 
 
-def _renaming(function: Callable[..., Any]) -> Callable[..., Any]:
+def _renaming(function: Callable[..., Any]) -> Callable[..., object]:
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
         return function(*map(renamed, args), **{name: renamed(value) for name, value in kwargs.items()})
@@ -89,7 +89,7 @@ def _renaming(function: Callable[..., Any]) -> Callable[..., Any]:
     return call
 
 
-def _with_hccl(function: Callable[..., Any]) -> Callable[..., Any]:
+def _with_hccl(function: Callable[..., Any]) -> Callable[..., object]:
     """Wrap a function so that backend names such as "nccl" or "cpu:gloo,cuda:nccl" name hccl."""
 
     def of(value: Any) -> Any:

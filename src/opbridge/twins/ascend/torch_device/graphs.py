@@ -18,7 +18,7 @@ class _Recorder(TorchDispatchMode):  # type: ignore[misc]
         super().__init__()
         self.steps: list[tuple[Any, tuple[Any, ...], dict[str, Any], Any]] = []
 
-    def __torch_dispatch__(self, func: Any, types: object, args: Any = (), kwargs: Any = None) -> Any:
+    def __torch_dispatch__(self, func: Any, types: object, args: Any = (), kwargs: Any = None) -> object:
         made = func(*args, **(kwargs or {}))
         self.steps.append((func, args, kwargs or {}, made))
         return made
@@ -31,7 +31,7 @@ class NPUGraph:
         self._recorder: _Recorder | None = None
         self._is_capturing = False
 
-    def capture_begin(self, pool: Any = None, capture_error_mode: str = "global") -> None:
+    def capture_begin(self, pool: object = None, capture_error_mode: str = "global") -> None:
         """Start recording operators.
 
         Raises:

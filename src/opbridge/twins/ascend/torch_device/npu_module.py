@@ -214,7 +214,7 @@ def set_compile_mode(jit_compile: bool = False) -> None:
 # --- memory ---
 
 
-def memory_stats(device: Device = None) -> dict[str, Any]:
+def memory_stats(device: Device = None) -> dict[str, object]:
     """Return the allocator statistics of a device by their PyTorch names."""
     return dict(accelerator.memory_stats(index_of(device)))
 

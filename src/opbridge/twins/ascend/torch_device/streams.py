@@ -26,7 +26,7 @@ class Stream(torch.Stream):  # type: ignore[misc]
         """The handle that C++ code uses."""
         return int(self.stream_id)
 
-    def record_event(self, event: Any = None) -> Any:
+    def record_event(self, event: Any = None) -> object:
         """Record an event, a new one by default, and return it."""
         event = event or Event()
         event.record(self)

@@ -65,7 +65,7 @@ def _pair(values: np.ndarray[Any, Any], device: Any) -> Pair:
     return host, host.clone().to(device or get_npu_device())
 
 
-def test_2args_broadcast(fn: Callable[[torch.Tensor, torch.Tensor], torch.Tensor]) -> list[list[Any]]:
+def test_2args_broadcast(fn: Callable[[torch.Tensor, torch.Tensor], torch.Tensor]) -> list[list[object]]:
     """Return the results of a function on the host and on the NPU for operands that broadcast."""
     pairs = [[create_common_tensor((np.float32, -1, shape), 0, 1) for shape in shapes] for shapes in _BROADCAST]
     return [[fn(x[0], y[0]).numpy(), fn(x[1], y[1]).cpu().numpy()] for x, y in pairs]
@@ -87,7 +87,7 @@ def freeze_rng_state() -> Iterator[None]:
     torch.set_rng_state(state)
 
 
-def iter_indices(tensor: torch.Tensor) -> Iterable[Any]:
+def iter_indices(tensor: torch.Tensor) -> Iterable[object]:
     """Return the index of each element: a number for up to one dimension, else a tuple."""
     if tensor.dim() <= 1:
         return range(tensor.size(0) if tensor.dim() else 0)

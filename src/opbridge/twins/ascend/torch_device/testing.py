@@ -74,7 +74,7 @@ class TestCase(unittest.TestCase):
             self.fail(msg or f"expected no warning, got {said[0].message}")
 
     def assertRtolEqual(  # noqa: N802
-        self, x: Any, y: Any, prec: float = 1e-4, prec16: float = 1e-3, auto_trans_dtype: bool = False
+        self, x: object, y: object, prec: float = 1e-4, prec16: float = 1e-3, auto_trans_dtype: bool = False
     ) -> None:
         """Check that at most a fraction `prec` of the elements differ by more than `prec`.
 

@@ -68,7 +68,7 @@ def _parameter(test: str, key: str, parameters: list[str]) -> str:
     return found[0]
 
 
-def _with(test: Callable[..., Any], name: str, values: dict[str, Any]) -> Callable[[Any], Any]:
+def _with(test: Callable[..., Any], name: str, values: dict[str, Any]) -> Callable[[object], object]:
     @wraps(test)
     def variant(self: Any) -> Any:
         return test(self, **values)

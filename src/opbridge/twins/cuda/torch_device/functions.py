@@ -88,12 +88,12 @@ def _set_memory_fraction(fraction: float, device: int) -> None:
     native.load().limit_memory(device, fraction)
 
 
-def _by_the_device(name: str) -> Callable[..., Any]:
+def _by_the_device(name: str) -> Callable[..., object]:
     """Return a function of the C++ module that ignores the device argument: there is only one device."""
     return lambda device=0: getattr(native.load(), name)()
 
 
-def _new_storage(cls: type[torch.UntypedStorage], *arguments: Any, **keywords: Any) -> Any:
+def _new_storage(cls: type[torch.UntypedStorage], *arguments: Any, **keywords: object) -> object:
     """Create a storage, also on the simulated device.
 
     PyTorch's C++ creates storages only for devices it was built with; copies and loaded files need them.

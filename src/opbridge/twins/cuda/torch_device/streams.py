@@ -70,7 +70,7 @@ class EventBase:
         """Record the current time: all earlier work is already done."""
         self._moment = time.perf_counter()
 
-    def wait(self, stream: Any = None) -> None:
+    def wait(self, stream: object = None) -> None:
         """Do nothing: the work before the event is already done."""
 
     def query(self) -> bool:

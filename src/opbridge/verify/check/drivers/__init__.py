@@ -131,7 +131,7 @@ def packed(schema: Schema, values: Mapping[str, object]) -> tuple[list[Any], dic
     return args, kwargs
 
 
-def listed(outputs: object) -> list[Any]:
+def listed(outputs: object) -> list[object]:
     """Return nested outputs as one flat list."""
     if outputs is None:
         return []

@@ -57,7 +57,7 @@ class JaxDriver(Driver):
 
         return list(jax.grad(total)([values[name] for name in names]))
 
-    def batch(self, op: Any, schema: Schema, values: Mapping[str, object], batched: Sequence[str]) -> list[Any]:
+    def batch(self, op: Any, schema: Schema, values: Mapping[str, object], batched: Sequence[str]) -> list[object]:
         """Call the operator on a batch with jax.vmap."""
 
         def function(*tensors: object) -> tuple[Any, ...]:

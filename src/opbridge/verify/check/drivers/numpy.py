@@ -66,7 +66,7 @@ class NumpyDriver(Driver):
         return (start, start + tensor.nbytes)
 
 
-def _bfloat16() -> Any:
+def _bfloat16() -> object:
     try:
         import ml_dtypes
     except ImportError:

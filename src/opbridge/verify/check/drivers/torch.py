@@ -75,7 +75,7 @@ class TorchDriver(Driver):
             torch.zeros_like(leaf) if grad is None else grad for leaf, grad in zip(leaves.values(), found, strict=True)
         ]
 
-    def batch(self, op: Any, schema: Schema, values: Mapping[str, object], batched: Sequence[str]) -> list[Any]:
+    def batch(self, op: Any, schema: Schema, values: Mapping[str, object], batched: Sequence[str]) -> list[object]:
         """Call the operator on a batch with torch.func.vmap."""
 
         def function(*tensors: object) -> tuple[Any, ...]:

@@ -28,7 +28,7 @@ _CODES = (
 def operator(schema: str) -> Callable[[Callable[..., Any]], Any]:
     """Register the decorated function as the operator that `schema` declares."""
 
-    def define(function: Callable[..., Any]) -> Any:
+    def define(function: Callable[..., Any]) -> object:
         name = schema.partition("(")[0]
         _library.define(schema)
         _library.impl(name, function, "CompositeImplicitAutograd")
