@@ -6,7 +6,7 @@ import re
 import warnings
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import torch
 
@@ -88,19 +88,19 @@ def view(library: Library, index: int) -> torch._ops.OpOverload | torch._ops.OpO
     return getattr(packet, overload) if overload else packet
 
 
-def call(library: Library, index: int) -> Callable[..., Any]:
+def call(library: Library, index: int) -> Callable[..., object]:
     """Return what runs a call: the native callable, or a Python function if the adapter cannot be compiled."""
     packet, overload = _packet(library, index)
     entry = library.catalog.entries[index]
     if entry.operator is not None:
-        target: Callable[..., Any] = view(library, index)
+        target: Callable[..., object] = view(library, index)
         return target
     general, translate = getattr(packet, overload or "default"), partial(_translated, entry.name, entry.schema)
     native = native_or_reason()
     if isinstance(native, OpbridgeError):
-        slow: Callable[..., Any] = uncompiled.call(general, translate)
+        slow: Callable[..., object] = uncompiled.call(general, translate)
         return slow
-    fast: Callable[..., Any] = native.callable(entry.name, general, translate)
+    fast: Callable[..., object] = native.callable(entry.name, general, translate)
     return fast
 
 

@@ -7,7 +7,7 @@ ctypes or Python. Under vmap they run once for each slice, because nothing is kn
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import torch
 from torch import Tensor
@@ -17,16 +17,21 @@ from opbridge.base.errors import CallError, UnsupportedError
 from opbridge.waist.functions.gradient_pairs import Callee, GradientPair, unnamed
 from opbridge.waist.functions.signatures import REQUIRED
 
-Step = Callable[..., Any]
+if TYPE_CHECKING:
+    from torch._functorch.autograd_function import VmapInfo
+
+Like = tuple[torch.Size, torch.dtype, torch.device]
+"""The part of a tensor that its gradient shares."""
+Step = Callable[[Sequence[Tensor], Sequence[object], Sequence[object], Sequence[bool]], Any]
 """Computes gradients from output gradients, saved values, the inputs that the rest depends on, and what is needed."""
 
 
-def differentiable(pair: GradientPair, double_backward: Callable[..., object] | bool) -> Callable[..., Any]:
+def differentiable(pair: GradientPair, double_backward: Callable[..., object] | bool) -> Callable[..., object]:
     """Return the differentiable function of a pair."""
     function = _function_class(pair, gradient_step(pair, pair.backward, double_backward))
     taken, returned = len(pair.inputs), None if pair.outputs is None else len(pair.outputs)
 
-    def run(*args: object, **kwargs: object) -> Any:
+    def run(*args: object, **kwargs: object) -> object:
         if kwargs or len(args) != taken:
             args = tuple(pair.bind(args, kwargs))
         results = applied(function, *args)[:returned]
@@ -34,7 +39,7 @@ def differentiable(pair: GradientPair, double_backward: Callable[..., object] | 
 
     outside = torch.compiler.disable(run, reason=f"{pair.title} is no operator; schema= and out= make it one")
 
-    def call(*args: object, **kwargs: object) -> Any:
+    def call(*args: object, **kwargs: object) -> object:
         # The detour takes longer than a small function, so only compiled code takes it.
         return outside(*args, **kwargs) if torch.compiler.is_compiling() else run(*args, **kwargs)
 
@@ -66,7 +71,7 @@ def values_for(
 
 
 def gradient_step(
-    pair: GradientPair, run: Callable[[Sequence[Any]], Any], double_backward: Callable[..., Any] | bool
+    pair: GradientPair, run: Callable[[Sequence[object]], object], double_backward: Callable[..., object] | bool
 ) -> Step:
     """Return `step(grads, saved, sources, needs)`; it can be differentiated once more or raises an error."""
     message = (
@@ -82,7 +87,9 @@ def gradient_step(
             return applied(Once, run, message, len(values), *values, *sources)
         return run(values)
 
-    def recorded(grads: Sequence[Any], saved: Sequence[Any], _: Sequence[Any], needs: Sequence[bool]) -> object:
+    def recorded(
+        grads: Sequence[Tensor], saved: Sequence[object], _: Sequence[object], needs: Sequence[bool]
+    ) -> object:
         if not torch.is_grad_enabled() or transformed():
             return run(values_for(pair, grads, saved, needs))
         # A gradient is linear in the output gradients, so it depends on them if PyTorch recorded the work.
@@ -115,7 +122,9 @@ def transformed() -> bool:
     return bool(torch._C._are_functorch_transforms_active())
 
 
-def slices(call: Callable[..., object], info: Any, in_dims: Sequence[object], args: Sequence[object]) -> Any:
+def slices(
+    call: Callable[..., object], info: VmapInfo, in_dims: Sequence[object], args: Sequence[object]
+) -> tuple[tuple[object, ...], tuple[int | None, ...]]:
     """Run the call, which returns a tuple, once for each slice of a vmap."""
     if info.batch_size == 0:
         raise UnsupportedError("vmap over no element at all: the shapes of the outputs would be unknown")
@@ -128,27 +137,29 @@ def slices(call: Callable[..., object], info: Any, in_dims: Sequence[object], ar
     return columns, tuple(0 if isinstance(column, Tensor) else None for column in columns)
 
 
-def _slice(value: Any, dim: Any, at: int) -> object:
+def _slice(value: Tensor, dim: object, at: int) -> object:
     if isinstance(dim, (list, tuple)):
         return [_slice(item, inner, at) for item, inner in zip(value, dim, strict=True)]
     return value if dim is None else value.select(dim, at)
 
 
-def applied(function: type[Function], *args: object) -> Any:
+def applied(function: type[Function], *args: object) -> tuple[object, ...]:
     """Call `function.apply` without its search for defaults of `forward`, which dominates small calls.
 
     Under a torch.func transform, call `apply` itself.
     """
     if transformed():
-        return function.apply(*args)
-    return super(Function, function).apply(*args)
+        results: tuple[object, ...] = function.apply(*args)
+    else:
+        results = super(Function, function).apply(*args)
+    return results
 
 
 class Once(Function):  # type: ignore[misc]
     """A gradient that cannot be differentiated again: an attempt raises an error instead of giving zeros."""
 
     @staticmethod
-    def forward(run: Callable[[Sequence[Any]], object], _: str, count: int, *values: object) -> tuple[Any, ...]:
+    def forward(run: Callable[[Sequence[object]], object], _: str, count: int, *values: object) -> tuple[object, ...]:
         """Run the gradient on the first `count` values."""
         # The values after `count` are passed so that the result depends on them.
         found = run(values[:count])
@@ -160,7 +171,7 @@ class Once(Function):  # type: ignore[misc]
         ctx.message = inputs[1]
 
     @staticmethod
-    def backward(ctx: torch.autograd.function.FunctionCtx, *_: object) -> Any:
+    def backward(ctx: torch.autograd.function.FunctionCtx, *_: object) -> NoReturn:
         """Raise UnsupportedError."""
         raise UnsupportedError(ctx.message)
 
@@ -187,7 +198,7 @@ def kept(ctx: torch.autograd.function.FunctionCtx) -> tuple[object, ...]:
     return tuple(other if tensor is None else tensor for tensor, other in zip(tensors, ctx.plain, strict=True))
 
 
-def zeros_for(grads: Sequence[Any], likes: Sequence[Any]) -> list[object]:
+def zeros_for(grads: Sequence[Tensor | None], likes: Sequence[Like | None]) -> list[Tensor]:
     """Replace missing gradients by zeros: nothing was computed from those outputs."""
     return [
         torch.zeros(like[0], dtype=like[1], device=like[2]) if grad is None and like is not None else grad
@@ -214,12 +225,12 @@ def check_graded(pair: GradientPair, results: Sequence[object], places: Sequence
         )
 
 
-def described(value: object) -> tuple[object, ...] | None:
+def described(value: object) -> Like | None:
     """Return the shape, element type and device of a tensor; None for other values."""
     return (value.shape, value.dtype, value.device) if isinstance(value, Tensor) else None
 
 
-def check_gradients(pair: GradientPair, gradients: Sequence[Any], shapes: Sequence[Any]) -> None:
+def check_gradients(pair: GradientPair, gradients: Sequence[Tensor | None], shapes: Sequence[torch.Size]) -> None:
     """Raise CallError if a gradient has the wrong shape; name its argument, which PyTorch only numbers."""
     for item, gradient, shape in zip(pair.inputs, gradients, shapes, strict=True):
         if gradient is not None and gradient.shape != shape and not _expands(shape, gradient.shape):
@@ -250,7 +261,7 @@ def _function_class(pair: GradientPair, step: Step) -> type[Function]:
     places_if_named, untracked = graded_places(pair, 0), pair.saves_untracked
     counts: set[int] = set()
 
-    def forward(*args: object) -> tuple[Any, ...]:
+    def forward(*args: object) -> tuple[object, ...]:
         _refuse_lists(pair, args)
         results = pair.results(pair.forward(args))
         if pair.outputs is None and len(results) not in counts:
@@ -277,7 +288,7 @@ def _function_class(pair: GradientPair, step: Step) -> type[Function]:
         ctx.wanted = chosen
         ctx.likes = [described(output[place]) for place in chosen]
 
-    def backward(ctx: torch.autograd.function.FunctionCtx, *grads: Any) -> Any:
+    def backward(ctx: torch.autograd.function.FunctionCtx, *grads: Tensor | None) -> tuple[Tensor | None, ...]:
         given = [grads[place] for place in ctx.wanted]
         if all(grad is None for grad in given):
             return (None,) * taken
@@ -298,5 +309,5 @@ def _function_class(pair: GradientPair, step: Step) -> type[Function]:
         "backward": backward,
         "vmap": vmap,
     }
-    made: Any = type(name, (Function,), {key: staticmethod(member) for key, member in members.items()})
-    return cast("type[Function]", made)
+    made: type[Function] = type(name, (Function,), {key: staticmethod(member) for key, member in members.items()})
+    return made

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import torch
 from torch import Tensor
@@ -36,12 +36,17 @@ from opbridge.waist.functions.signatures import REQUIRED, FunctionParameter
 from opbridge.waist.rules import OutRule, evaluate_out, parse_out
 from opbridge.waist.schema import Schema
 
+if TYPE_CHECKING:
+    from torch._functorch.autograd_function import VmapInfo
+    from torch.library import CustomOpDef
+
 Values = Sequence[Any]
+"""The arguments or results of an operator: tensors, lists of tensors, and plain values."""
 
 
 def operator(
-    pair: GradientPair, double_backward: Callable[..., Any] | bool, schema: Schema, out: object
-) -> Callable[..., Any]:
+    pair: GradientPair, double_backward: Callable[..., object] | bool, schema: Schema, out: object
+) -> Callable[..., object]:
     """Define the operators of a pair and return the function that calls them.
 
     Raises:
@@ -56,7 +61,7 @@ def operator(
 
     direct = differentiable(pair, double_backward)
 
-    def call(*args: object, **kwargs: object) -> Any:
+    def call(*args: object, **kwargs: object) -> object:
         if not torch.compiler.is_compiling() and _unseen(args, kwargs):
             return direct(*args, **kwargs)
         results = overload(*args, **kwargs)
@@ -125,7 +130,7 @@ def _gradient_names(pair: GradientPair, schema: Schema) -> tuple[str, ...]:
 class _Like(NamedTuple):
     """The part of a tensor that a rule reads."""
 
-    shape: tuple[Any, ...]
+    shape: torch.Size
     dtype: torch.dtype
 
 
@@ -276,7 +281,7 @@ def _define(
     schema: Schema,
     pair: GradientPair | None,
     double_backward: Callable[..., object] | bool = False,
-) -> Callable[..., Any]:
+) -> torch._ops.OpOverload:
     """Register an operator and, if a pair defines its gradient, the gradient operator."""
     parameters = [
         FunctionParameter(item.name, REQUIRED if item.default is None else item.default.value)
@@ -284,10 +289,10 @@ def _define(
     ]
     names = replace(body.pair, inputs=tuple(parameters))
 
-    def unwrapped(results: list[Tensor]) -> Any:
+    def unwrapped(results: list[Tensor]) -> Tensor | tuple[Tensor, ...]:
         return results[0] if len(schema.returns) == 1 else tuple(results)
 
-    def run(*args: object, **kwargs: object) -> Any:
+    def run(*args: object, **kwargs: object) -> Tensor | tuple[Tensor, ...]:
         values = names.bind(args, kwargs)
         if not _autocasting():
             return unwrapped(body.run(values))
@@ -295,11 +300,11 @@ def _define(
         with torch.autocast(_device(values).type, enabled=False):
             return unwrapped(body.run(values))
 
-    def fake(*args: object, **kwargs: object) -> Any:
+    def fake(*args: object, **kwargs: object) -> Tensor | tuple[Tensor, ...]:
         return unwrapped(body.fake(names.bind(args, kwargs)))
 
-    def batched(info: object, in_dims: Sequence[object], *args: object, **kwargs: object) -> Any:
-        def one(*values: object) -> tuple[Any, ...]:
+    def batched(info: VmapInfo, in_dims: Sequence[object], *args: object, **kwargs: object) -> object:
+        def one(*values: object) -> tuple[Tensor, ...]:
             results = defined(*values, **kwargs)
             return (results,) if isinstance(results, Tensor) else tuple(results)
 
@@ -317,12 +322,12 @@ def _define(
     if pair is not None:
         _differentiate(defined, pair, schema, double_backward)
     namespace = getattr(torch.ops, schema.namespace or "")
-    overload: Callable[..., Any] = getattr(namespace, schema.name).default
+    overload: torch._ops.OpOverload = getattr(namespace, schema.name).default
     return overload
 
 
 def _differentiate(
-    defined: object, pair: GradientPair, schema: Schema, double_backward: Callable[..., object] | bool
+    defined: CustomOpDef, pair: GradientPair, schema: Schema, double_backward: Callable[..., object] | bool
 ) -> None:
     backward = _Backward.of(pair, schema)
     if not callable(double_backward):
@@ -337,7 +342,7 @@ def _differentiate(
     return _register(defined, pair, backward, lambda g, s, _, needs: twice(*values_for(pair, g, s, needs)))
 
 
-def _register(defined: Any, pair: GradientPair, backward: _Backward, step: Step) -> None:
+def _register(defined: CustomOpDef, pair: GradientPair, backward: _Backward, step: Step) -> None:
     names = [item.name for item in pair.inputs]
     saved_places, n_saved = pair.saved_places, len(pair.saved)
     places = graded_places(pair, 0)
@@ -345,7 +350,7 @@ def _register(defined: Any, pair: GradientPair, backward: _Backward, step: Step)
     def setup_context(
         ctx: torch.autograd.function.FunctionCtx,
         inputs: Values,
-        output: Any,
+        output: Tensor | tuple[Tensor, ...],
         keyword_only_inputs: dict[str, object] | None = None,
     ) -> None:
         values = [*inputs, *(keyword_only_inputs or {}).values()]
@@ -362,7 +367,7 @@ def _register(defined: Any, pair: GradientPair, backward: _Backward, step: Step)
             ctx.extras += [None, None] if value is None else [value.shape, value.dtype]
         ctx.likes = [described(results[place]) for place in places]
 
-    def gradients(ctx: torch.autograd.function.FunctionCtx, *grads: Any) -> Any:
+    def gradients(ctx: torch.autograd.function.FunctionCtx, *grads: Tensor | None) -> tuple[Tensor | None, ...]:
         given = [grads[place] for place in places]
         if all(grad is None for grad in given):
             return (None,) * len(ctx.needs_input_grad)

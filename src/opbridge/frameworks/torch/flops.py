@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import torch
 
@@ -41,7 +41,7 @@ def _count(name: str, /, *args: object, out_val: object, **kwargs: object) -> ob
     return 0
 
 
-def _bound(schema: Schema, args: Sequence[object], kwargs: Mapping[str, object]) -> dict[str, Any] | None:
+def _bound(schema: Schema, args: Sequence[object], kwargs: Mapping[str, object]) -> dict[str, object] | None:
     """Return the arguments by name; None if they fit another overload."""
     given = dict(zip((argument.name for argument in schema.arguments), args, strict=False)) | dict(kwargs)
     defaults = {item.name: item.default.value for item in schema.arguments if item.default is not None}

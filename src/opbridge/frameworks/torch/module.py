@@ -10,6 +10,8 @@ from opbridge.base.errors import CallError
 from opbridge.frameworks.torch.autograd import need_torch
 
 if TYPE_CHECKING:
+    from torch import Tensor
+
     from opbridge.frameworks.torch.module_class import Shapes
 
 
@@ -17,7 +19,7 @@ def module(
     function: Callable[..., object],
     *,
     parameters: Shapes,
-    init: Mapping[str, Callable[[Any], object]] | None = None,
+    init: Mapping[str, Callable[[Tensor], object]] | None = None,
     name: str | None = None,
 ) -> Any:
     """Return a `torch.nn.Module` class that calls `function` with some arguments as parameters of the module.

@@ -5,7 +5,6 @@ from __future__ import annotations
 import inspect
 import math
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any
 
 import torch
 
@@ -23,7 +22,7 @@ class FunctionModule(torch.nn.Module):  # type: ignore[misc]
     _function: Callable[..., object]
     _inputs: tuple[FunctionParameter, ...]
     _shapes: Callable[..., Mapping[str, Shape]]
-    _init: Mapping[str, Callable[[Any], object]]
+    _init: Mapping[str, Callable[[torch.Tensor], object]]
 
     def __init__(
         self, *, device: torch.device | str | None = None, dtype: torch.dtype | None = None, **sizes: object
@@ -57,7 +56,7 @@ class FunctionModule(torch.nn.Module):  # type: ignore[misc]
             else:
                 torch.nn.init.kaiming_uniform_(parameter, a=math.sqrt(5))
 
-    def forward(self, *args: object, **kwargs: object) -> Any:
+    def forward(self, *args: object, **kwargs: object) -> object:
         """Call the function with the parameters and these arguments; raise CallError if they do not fit."""
         rest, positional, by_keyword = list(args), [], {}
         for item in self._inputs:

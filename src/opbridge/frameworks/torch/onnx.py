@@ -6,13 +6,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from opbridge.base.errors import CallError, ToolchainError, UnsupportedError
 from opbridge.build.sources.onnxruntime_export import operator_name
 from opbridge.frameworks.aten.aten_operator import AtenOperator
 from opbridge.waist.op import Op, OpLibrary
 from opbridge.waist.schema import Argument, Schema
+
+if TYPE_CHECKING:
+    from torch._ops import OpOverload
 
 _VERSION = 1
 """The version of the domain; an operator whose schema changes is a new operator."""
@@ -55,7 +58,7 @@ def onnx_translations(*operators: Op | OpLibrary) -> dict[Callable[..., object],
         raise ToolchainError(
             f"onnx_translations() needs what torch.onnx.export does: {error}; `pip install onnx onnxscript`"
         ) from error
-    table: dict[Callable[..., Any], Callable[..., Any]] = {}
+    table: dict[OpOverload, Callable[..., object]] = {}
     for given in operators:
         if not isinstance(given, (Op, OpLibrary)):
             raise CallError(f"onnx_translations() expects operators or libraries of them, got {given!r:.60}")
@@ -69,7 +72,7 @@ def _translation(full_name: str, schema: Schema, onnx: object) -> Callable[..., 
     if schema.mutable_arguments:
         raise UnsupportedError(f"{full_name} writes to its arguments, and ONNX has no operator that does")
 
-    def translate(*args: object, **kwargs: object) -> Any:
+    def translate(*args: object, **kwargs: object) -> object:
         from onnxscript import ir, values
 
         given = {item.name: value for item, value in zip(schema.arguments, args, strict=False)} | kwargs
@@ -87,10 +90,10 @@ def _translation(full_name: str, schema: Schema, onnx: object) -> Callable[..., 
     return translate
 
 
-def _split(full_name: str, schema: Schema, given: Mapping[str, Any]) -> tuple[list[Any], dict[str, Any]]:
+def _split(full_name: str, schema: Schema, given: Mapping[str, Any]) -> tuple[list[object], dict[str, object]]:
     """Return the tensors of a call in order, and its attributes as ONNX represents them."""
-    inputs: list[Any] = []
-    attributes: dict[str, Any] = {}
+    inputs: list[object] = []
+    attributes: dict[str, object] = {}
     for argument in schema.arguments:
         value = given.get(argument.name)
         if argument.is_tensor:

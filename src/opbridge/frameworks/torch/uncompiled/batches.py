@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor
@@ -13,6 +13,13 @@ from torch import Tensor
 from opbridge.base.errors import UnsupportedError
 from opbridge.waist.manifest import OpSpec
 from opbridge.waist.rules.batches import Sample, batching
+
+if TYPE_CHECKING:
+    from torch._functorch.autograd_function import VmapInfo
+
+
+Dim = int | Sequence[int | None] | None
+"""The batch dimension of an argument, or of each of its items."""
 
 
 class BatchRule:
@@ -28,7 +35,7 @@ class BatchRule:
         self.least_ranks = dict(zip(tensors, ranks, strict=True))
         self._has_warned = False
 
-    def __call__(self, info: object, in_dims: Sequence[object], *args: object, **kwargs: object) -> Any:
+    def __call__(self, info: VmapInfo, in_dims: Sequence[Dim], *args: object, **kwargs: object) -> object:
         """Return the batched results and their batch dimensions."""
         extra = self.batching.extra(self._samples(in_dims, args)) if self.batching else None
         if extra is None:
@@ -37,13 +44,18 @@ class BatchRule:
             results = self._whole(info, in_dims, args, kwargs, extra)
         return (results[0], 0) if len(results) == 1 else (tuple(results), (0,) * len(results))
 
-    def _samples(self, in_dims: Sequence[object], args: Sequence[object]) -> Iterator[Sample]:
+    def _samples(self, in_dims: Sequence[Dim], args: Sequence[object]) -> Iterator[Sample]:
         for place, (argument, dims) in enumerate(zip(args, in_dims, strict=True)):
             for value, dim in _tensors([argument], [dims]):
                 yield self.least_ranks[place], value.ndim - (dim is not None), dim is not None
 
     def _whole(
-        self, info: Any, in_dims: Sequence[object], args: Sequence[object], kwargs: Any, extra: int
+        self,
+        info: VmapInfo,
+        in_dims: Sequence[Dim],
+        args: Sequence[object],
+        kwargs: Mapping[str, object],
+        extra: int,
     ) -> list[Tensor]:
         def lead(least: int, value: Tensor, dim: int | None) -> Tensor:
             value = value.unsqueeze(0) if dim is None else value.movedim(dim, 0)
@@ -58,7 +70,9 @@ class BatchRule:
         ]
         return _listed(self.operator(*given, **kwargs))
 
-    def _loop(self, info: Any, in_dims: Sequence[object], args: Sequence[object], kwargs: Any) -> list[Tensor]:
+    def _loop(
+        self, info: VmapInfo, in_dims: Sequence[Dim], args: Sequence[object], kwargs: Mapping[str, object]
+    ) -> list[Tensor]:
         if not self.is_declared and not self._has_warned:
             self._has_warned = True
             warnings.warn(
@@ -82,18 +96,22 @@ class BatchRule:
         return [torch.stack(column) for column in zip(*slices, strict=True)]
 
 
-def _tensors(values: Sequence[Any], dims: Sequence[Any]) -> list[tuple[Tensor, int | None]]:
+def _tensors(values: Sequence[Tensor], dims: Sequence[Dim]) -> list[tuple[Tensor, int | None]]:
     found: list[tuple[Tensor, int | None]] = []
     for value, dim in zip(values, dims, strict=True):
-        if isinstance(value, Tensor):
+        if isinstance(value, Tensor) and not isinstance(dim, Sequence):
             found.append((value, dim))
         elif isinstance(value, (list, tuple)):
             found += _tensors(value, dim if isinstance(dim, (list, tuple)) else [dim] * len(value))
     return found
 
 
-def _mapped(function: Callable[[Tensor, int | None], Tensor], value: Any, dim: Any) -> object:
-    if isinstance(value, Tensor):
+def _mapped(
+    function: Callable[[Tensor, int | None], Tensor],
+    value: Tensor | Sequence[Tensor],
+    dim: Dim,
+) -> object:
+    if isinstance(value, Tensor) and not isinstance(dim, Sequence):
         return function(value, dim)
     if isinstance(value, (list, tuple)):
         dims = dim if isinstance(dim, (list, tuple)) else [dim] * len(value)
@@ -101,5 +119,5 @@ def _mapped(function: Callable[[Tensor, int | None], Tensor], value: Any, dim: A
     return value
 
 
-def _listed(results: Any) -> list[Tensor]:
+def _listed(results: Tensor | Sequence[Tensor]) -> list[Tensor]:
     return [results] if isinstance(results, Tensor) else list(results)

@@ -23,7 +23,7 @@ from opbridge.waist.rules import evaluate, formula_environment
 class FormulaGradient:
     """The gradient of an operator; it saves only the tensors that the formulas read."""
 
-    def __init__(self, spec: OpSpec, operator: Any) -> None:
+    def __init__(self, spec: OpSpec, operator: torch._ops.OpOverload) -> None:
         self.spec = spec
         self.schema = spec.schema
         self.operator = operator
@@ -32,10 +32,10 @@ class FormulaGradient:
         self.read = {name for one in self.derivatives for name in one.formula.arguments}
         words = self.schema.name.split("_")
         # The class name becomes the name of the node, to which PyTorch adds "Backward".
-        self.node: Any = type("".join(word[:1].upper() + word[1:] for word in words), (_Node,), {})
+        self.node: type[_Node] = type("".join(word[:1].upper() + word[1:] for word in words), (_Node,), {})
         self.results = sorted({place for one in self.derivatives for place in one.formula.results})
 
-    def __call__(self, keys: torch._C.DispatchKeySet, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, keys: torch._C.DispatchKeySet, *args: object, **kwargs: object) -> Tensor | tuple[Tensor, ...]:
         """Run a call, recording the gradient or the tangents that its arguments require."""
         leaves, form = _pytree.tree_flatten((args, kwargs))
         if any(tangent is not None for _, tangent in map(_dual, leaves)):
@@ -50,7 +50,9 @@ class FormulaGradient:
                 return self.node.apply(self, keys, form, *leaves)
         return self.below(keys, args, kwargs)
 
-    def _with_tangents(self, keys: torch._C.DispatchKeySet, leaves: Sequence[Any], form: object) -> object:
+    def _with_tangents(
+        self, keys: torch._C.DispatchKeySet, leaves: Sequence[object], form: _pytree.TreeSpec
+    ) -> Tensor | tuple[Tensor, ...]:
         """Run a call in forward mode: a formula is linear in its gradient, and its derivative gives the tangent."""
         args, kwargs = _pytree.tree_unflatten([primal for primal, _ in map(_dual, leaves)], form)
         moving = self.arguments(*_pytree.tree_unflatten([tangent for _, tangent in map(_dual, leaves)], form))
@@ -75,7 +77,9 @@ class FormulaGradient:
         dual = [_made_dual(output, next(tangents)) if _is_inexact(output) else output for output in outputs]
         return dual[0] if isinstance(results, Tensor) else tuple(dual)
 
-    def below(self, keys: torch._C.DispatchKeySet, args: Sequence[object], kwargs: Mapping[str, object]) -> Any:
+    def below(
+        self, keys: torch._C.DispatchKeySet, args: Sequence[object], kwargs: Mapping[str, object]
+    ) -> Tensor | tuple[Tensor, ...]:
         """Run the operator below the Autograd keys."""
         with torch._C._AutoDispatchBelowAutograd():
             return self.operator.redispatch(keys & torch._C._after_autograd_keyset, *args, **kwargs)
@@ -119,9 +123,9 @@ class _Node(_SingleLevelFunction):  # type: ignore[misc]
         ctx: torch.autograd.function.FunctionCtx,
         gradient: FormulaGradient,
         keys: torch._C.DispatchKeySet,
-        form: Any,
-        *leaves: Any,
-    ) -> Any:
+        form: _pytree.TreeSpec,
+        *leaves: object,
+    ) -> Tensor | tuple[Tensor, ...]:
         args, kwargs = _pytree.tree_unflatten(list(leaves), form)
         # Both modes are off here, and would be off for the outer levels of a transform too.
         with torch.enable_grad(), forward_ad._set_fwd_grad_enabled(True):
@@ -140,7 +144,7 @@ class _Node(_SingleLevelFunction):  # type: ignore[misc]
         return results
 
     @staticmethod
-    def backward(ctx: torch.autograd.function.FunctionCtx, *grads: Any) -> Any:
+    def backward(ctx: torch.autograd.function.FunctionCtx, *grads: Tensor | None) -> tuple[Tensor | None, ...]:
         gradient: FormulaGradient = ctx.gradient
         saved = [rest if value is None else value for value, rest in zip(ctx.saved_tensors, ctx.rest, strict=True)]
         arguments, outputs = _pytree.tree_unflatten(saved, ctx.saved_form)
@@ -163,27 +167,27 @@ class _Like:
         self.shape, self.dtype, self.device = tensor.shape, tensor.dtype, tensor.device
 
 
-def _named(likes: Any, names: Sequence[str]) -> list[tuple[object, str]]:
+def _named(likes: tuple[Sequence[object], Mapping[str, object]], names: Sequence[str]) -> list[tuple[object, str]]:
     args, kwargs = likes
     return [*zip(args, names, strict=False), *((value, name) for name, value in kwargs.items())]
 
 
-def _holds(value: Any, kind: type) -> bool:
+def _holds(value: object, kind: type) -> bool:
     return isinstance(value, kind) or (isinstance(value, (list, tuple)) and any(_holds(item, kind) for item in value))
 
 
-def _has_tensors(value: Any) -> bool:
+def _has_tensors(value: object) -> bool:
     return _holds(value, Tensor)
 
 
-def _gradients(value: Any, like: Any) -> object:
+def _gradients(value: Tensor, like: object) -> object:
     if isinstance(like, (list, tuple)):
         values = value if isinstance(value, (list, tuple)) else [value] * len(like)
         return [_gradients(one, item) for one, item in zip(values, like, strict=True)]
     return _gradient(value, like) if isinstance(like, _Like) else None
 
 
-def _gradient(value: Any, like: _Like) -> Tensor:
+def _gradient(value: Tensor, like: _Like) -> Tensor:
     if not isinstance(value, Tensor):
         return torch.full(like.shape, 0 if value is None else value, dtype=like.dtype, device=like.device)
     if value.shape != like.shape:
@@ -194,7 +198,7 @@ def _gradient(value: Any, like: _Like) -> Tensor:
     return value.to(like.dtype)
 
 
-def _dual(value: Any) -> tuple[object, object]:
+def _dual(value: object) -> tuple[object, Tensor | None]:
     """Return a value and its tangent."""
     return torch._VF._unpack_dual(value, level=0) if isinstance(value, Tensor) else (value, None)
 
@@ -203,7 +207,7 @@ def _made_dual(output: Tensor, tangent: Tensor | None) -> object:
     return torch._VF._make_dual(output, torch.zeros_like(output) if tangent is None else tangent, level=0)
 
 
-def _moved(value: Any, tangent: Any) -> list[tuple[Tensor, Tensor]]:
+def _moved(value: Tensor | Sequence[Tensor], tangent: object) -> list[tuple[Tensor, Tensor]]:
     """Pair the gradients of an argument with its tangents; both are lists if the argument is one."""
     if isinstance(tangent, (list, tuple)):
         return [pair for one, item in zip(value, tangent, strict=True) for pair in _moved(one, item)]

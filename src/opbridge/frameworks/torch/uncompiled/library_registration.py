@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import functools
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor
@@ -15,9 +15,12 @@ from torch.utils import _pytree
 from opbridge.base.errors import CallError, OpbridgeError, RuleError
 from opbridge.frameworks.interface import Library
 from opbridge.frameworks.torch.fake_outputs import bound, fake_outputs
-from opbridge.frameworks.torch.uncompiled.batches import BatchRule
+from opbridge.frameworks.torch.uncompiled.batches import BatchRule, Dim
 from opbridge.frameworks.torch.uncompiled.gradients import FormulaGradient
 from opbridge.frameworks.torch.uncompiled.memory import TensorMemory, check_all_meta
+
+if TYPE_CHECKING:
+    from torch._functorch.autograd_function import VmapInfo
 
 
 class UncompiledWarning(UserWarning):
@@ -106,7 +109,7 @@ class _Operator:
     def forget(self) -> None:
         self._registered._destroy()
 
-    def run(self, *args: object, **kwargs: object) -> Any:
+    def run(self, *args: object, **kwargs: object) -> object:
         memory = TensorMemory(self.library.catalog.names[self.index])
         function = self.library.view(self.index, "numpy")
         given = [memory.array(value) for value in args]
@@ -116,7 +119,7 @@ class _Operator:
     def differentiated(self, keys: object, *args: object, **kwargs: object) -> object:
         return self.gradient(keys, *args, **kwargs)
 
-    def mapped(self, info: Any, in_dims: Any, *args: Any, **kwargs: Any) -> object:
+    def mapped(self, info: VmapInfo, in_dims: Sequence[Dim], *args: object, **kwargs: object) -> object:
         return self.batches(info, in_dims, *args, **kwargs)
 
     def promoted(self, *args: object, **kwargs: object) -> object:
@@ -140,10 +143,10 @@ class _Operator:
             raise CallError(f"{spec.schema.full_name}: {error.message}") from None
 
 
-def call(operator: Callable[..., object], translate: Callable[[BaseException], BaseException]) -> Callable[..., Any]:
+def call(operator: Callable[..., object], translate: Callable[[BaseException], BaseException]) -> Callable[..., object]:
     """Return what `op(...)` runs."""
 
-    def run(*args: object, **kwargs: object) -> Any:
+    def run(*args: object, **kwargs: object) -> object:
         try:
             return operator(*args, **kwargs)
         except Exception as error:
