@@ -35,7 +35,7 @@ def scale(kernel: str = KERNEL, schema: str = SCHEMA, out: str | None = "x", **r
 MISTAKES: dict[str, Callable[[], object]] = {
     "unknown type": lambda: scale(schema=SCHEMA.replace("float", "flot")),
     "needs an out rule": lambda: scale(out=None),
-    "'bye' is no argument, gradient": lambda: scale(derivatives={"x": "grad * bye"}),
+    "'bye' is not an argument, gradient": lambda: scale(derivatives={"x": "grad * bye"}),
     "no such file": lambda: ob.load("nothing.yaml"),
     "was not declared": lambda: scale(KERNEL.replace("T(by) *", "T(by) * z +"))(torch.ones(2)),
     "no int32 kernel": lambda: scale()(torch.ones(2, dtype=torch.int32)),

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import opbridge
-import opbridge.bench
-import opbridge.check
-import opbridge.errors
+from opbridge.analysis import bench
+from opbridge.base import errors
 from opbridge.frameworks import FRAMEWORKS
+from opbridge.verify import check
 from opbridge.waist.rules.operator_rules import RuleFields
 
 ROOT = Path(__file__).parents[1]
@@ -34,11 +34,11 @@ FUNCTIONS: dict[str, dict[str, str]] = {
         "ob.judge": "judge",
     },
 }
-"""Functions by group, and the guide of each."""
+"""Functions by group, by their public names, and the guide of each."""
 CLASSES = {
     "Operators": (opbridge, ["Op", "OpLibrary"]),
-    "Results of checks": (opbridge.check, opbridge.check.__all__),
-    "Results of benchmarks": (opbridge.bench, opbridge.bench.__all__),
+    "Results of checks": (check, check.__all__),
+    "Results of benchmarks": (bench, bench.__all__),
 }
 _SECTION = re.compile(r"^(Args|Returns|Raises|Example):\n((?:(?:    .*)?\n)+)", re.MULTILINE)
 _ENTRY = re.compile(r"^(\w+): (.*(?:\n {4}.*)*)", re.MULTILINE)
@@ -55,14 +55,14 @@ def page() -> str:
         parts.append(f"## {title}\n")
         parts += _classes(module, names)
     parts += ["## Errors\n", "[Errors](../errors.md) shows common messages and their fixes.\n"]
-    parts += _classes(opbridge.errors, [name for name in vars(opbridge.errors) if name.endswith("Error")])
+    parts += _classes(errors, [name for name in vars(errors) if name.endswith("Error")])
     return "\n".join(parts)
 
 
 def named(name: str) -> Callable[..., Any]:
     """Return the function of a name in FUNCTIONS."""
     home, _, last = name.rpartition(".")
-    module = {"ob": opbridge, "opbridge.check": opbridge.check, "opbridge.bench": opbridge.bench}[home]
+    module = {"ob": opbridge, "opbridge.check": check, "opbridge.bench": bench}[home]
     found: Callable[..., Any] = getattr(module, last)
     return found
 

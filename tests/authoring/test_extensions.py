@@ -244,7 +244,7 @@ class TestMistakes:
             ({"sources": 3}, "sources: expected a string or a list of strings, got 3"),
             ({"sources": "a.cpp", "extra_cflags": [1]}, r"extra_cflags: expected .* got \[1\]"),
             ({"sources": "a.cpp", "extra_ldflags": 1.5}, "extra_ldflags: expected"),
-            ({"sources": "a.cpp", "extra_ldflags": "-l'x"}, "no list of flags, as a shell reads it: No closing"),
+            ({"sources": "a.cpp", "extra_ldflags": "-l'x"}, "not a list of flags, as a shell reads it: No closing"),
             ({"sources": "a.cpp", "device": "tpu"}, "unknown device 'tpu'; devices of an extension: cpu, cuda"),
         ],
     )

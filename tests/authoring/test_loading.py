@@ -134,7 +134,7 @@ class TestPlaces:
             ("folder", "this is a folder; name the file in it: 'folder/ops.yaml'"),
             ("folder.cpp", "this is a folder"),
             ("folder.so:f", "folder.so is a folder; expected a file"),
-            ("nowhere.cpp", "no file, nor a link that leads to one"),
+            ("nowhere.cpp", "not a file, nor a link that leads to one"),
             ("twise.cpp", "no such file: .*\n  did you mean 'twice.cpp'"),
         ],
     )

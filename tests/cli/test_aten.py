@@ -92,7 +92,7 @@ def test_a_search_lists_schemas(opbridge: Opbridge) -> None:
     [
         (["leaky_rellu"], "did you mean 'aten::leaky_relu'?"),
         (["add.Tenser"], "PyTorch has no operator aten::add.Tenser"),
-        (["--search", "nosuchword"], "no operator of PyTorch has nosuchword in its name"),
+        (["--search", "nosuchword"], "no PyTorch operator has nosuchword in its name"),
         ([], "opbridge aten --search pool"),
     ],
 )

@@ -91,7 +91,7 @@ def test_a_gradients_error_is_drawn(opbridge: Opbridge, project: Path, suffix: s
     [
         (["ops.yaml", "--op", "cub"], 2, "did you mean 'cube'?"),
         (["ops.yaml:cub"], 2, "did you mean 'cube'?"),
-        (["kernels.cpp"], 2, "is no manifest"),
+        (["kernels.cpp"], 2, "is not a manifest"),
         (["missing.yaml"], 2, "missing.yaml"),
         (["ops.yaml", "--reference", "aten::abs"], 2, "choose the operator: --op NAME"),
         (["ops.yaml", "--op", "cube", "--reference", "expected:cub"], 2, "is not there"),

@@ -105,7 +105,7 @@ def test_a_kernel_whose_name_the_locale_lacks_is_named(tmp_path: Path) -> None:
     ("path", "words"),
     [
         ("fifo.yaml", "expected a file, it is a FIFO"),
-        ("/dev/zero", "expected a file, it is a device|is no manifest"),
+        ("/dev/zero", "expected a file, it is a device|is not a manifest"),
         ("loop.yaml", "Too many levels of symbolic links"),
         ("folder.yaml", "is a folder"),
     ],

@@ -25,7 +25,7 @@ PLACES = {
     "taken": "cannot write to taken: {here}/taken is a file",
     "taken/lib": "cannot write to taken/lib: {here}/taken is a file",
     "link/lib": "cannot write to link/lib: {here}/link is a link to a place that is not there",
-    "pipe": "cannot write to pipe: {here}/pipe is no folder",
+    "pipe": "cannot write to pipe: {here}/pipe is not a folder",
     "/proc/nowhere/lib": "cannot write to /proc/nowhere/lib: ",
     "x" * 300: f"cannot write to {'x' * 300}: File name too long",
 }

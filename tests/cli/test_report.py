@@ -92,7 +92,7 @@ def test_a_failed_row_makes_it_1(opbridge: Opbridge, project: Path) -> None:
         (("-o", "astray.html"), "astray.html cannot be written: No such file or directory"),
         (("--check", "ops.yaml"), "is not what this version's `opbridge check --json` writes"),
         (("--check", "missing.json"), "missing.json: No such file or directory"),
-        (("--bench", "rows.json"), "is no run of this version's `opbridge bench`"),
+        (("--bench", "rows.json"), "is not a run of this version's `opbridge bench`"),
     ],
 )
 def test_what_is_wrong_is_said(opbridge: Opbridge, project: Path, arguments: tuple[str, ...], words: str) -> None:

@@ -287,7 +287,7 @@ WRONG = {
         "did you mean 'relu'?",
     ),
     "flag": ("- func: a::f(Tensor x) -> Tensor\n  device_guard: maybe\n", "expected true or false", "'maybe'"),
-    "no declarations": ("name: x\n", "this is no file of declarations", "expected opbridge's ops.yaml"),
+    "no declarations": ("name: x\n", "this is not a file of declarations", "expected opbridge's ops.yaml"),
     "cut off": (HEAD + "custom:\n  - func: 'f(Tensor x\n", "bad.yaml:4:1", "a quote is not closed"),
 }
 

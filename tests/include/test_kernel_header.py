@@ -345,7 +345,7 @@ def test_a_check_without_words_shows_its_condition(kernels: Host) -> None:
     ("what", "says"),
     [
         (0, "throws: out of luck"),
-        (1, "throws: an exception that is no std::exception was thrown"),
+        (1, "throws: an exception that is not a std::exception was thrown"),
         (2, "throws: xxxxxx"),
         (3, "throws: dimension 9 does not exist in a tensor of shape [1]"),
     ],

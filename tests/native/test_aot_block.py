@@ -189,7 +189,7 @@ class TestErrors:
                 op(x, n=4)
         with pytest.raises(KernelError, match="SplitInferShape gives a negative size"):
             op(f32(3), n=-4)
-        with pytest.raises(KernelError, match="SplitInferType gives 7, which is no element type"):
+        with pytest.raises(KernelError, match="SplitInferType gives 7, which is not an element type"):
             op(f32(3), n=1, type=7)
 
     def test_a_schema_with_another_number_of_outputs(self, make: Callable[..., Op]) -> None:

@@ -55,7 +55,7 @@ def real_path(path: str | Path) -> Path:
 
 
 def read_json(path: str | Path) -> Any:
-    """Return what a JSON file says; what is no file is an OSError, and what is no JSON a ValueError."""
+    """Return what a JSON file says; what is not a file is an OSError, and what is not JSON a ValueError."""
     import json
 
     try:

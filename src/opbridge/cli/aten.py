@@ -52,7 +52,7 @@ def _search(words: list[str], as_json: bool) -> None:
 
     hits = search(words)
     if not hits:
-        raise InputError(f"no operator of PyTorch has {' and '.join(words)} in its name")
+        raise InputError(f"no PyTorch operator has {' and '.join(words)} in its name")
     if as_json:
         print_json([{"name": (entry := lookup(name)).name, "schemas": entry.schemas} for name in hits])
         return

@@ -68,7 +68,7 @@ def load_library(manifest: Path, device: str) -> OpLibrary:
     """
     if manifest.suffix not in MANIFEST_SUFFIXES:
         hint = "a kernel alone goes through Python: opbridge.check.check(ob.load(...)), opbridge.bench.bench(...)"
-        raise InputError(f"{manifest} is no manifest; expected a name such as ops.yaml", hint=hint)
+        raise InputError(f"{manifest} is not a manifest; expected a name such as ops.yaml", hint=hint)
     sys.path.insert(0, os.getcwd())  # the folder of the user's own modules, as with `python -m`
     library: OpLibrary = ob.load(manifest, device=device if device in TWINS else "cpu")
     if not len(library):

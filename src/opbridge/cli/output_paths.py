@@ -46,7 +46,7 @@ def _why_not(folder: Path) -> str:
         if not there.exists():
             return f"{there} is a link to a place that is not there"
         if not there.is_dir():
-            return f"{there} is a file" if there.is_file() else f"{there} is no folder"
+            return f"{there} is a file" if there.is_file() else f"{there} is not a folder"
         if any(len(os.fsencode(part)) > os.pathconf(there, "PC_NAME_MAX") for part in folder.parts):
             return os.strerror(errno.ENAMETOOLONG)
         with tempfile.TemporaryFile(dir=there, prefix=".opbridge-"):

@@ -122,9 +122,8 @@ def _told(outcome: Outcome) -> list[str]:
         largest = "" if parted.largest is None else f", by {parted.largest:.3g} at most"
         return [
             "",
-            f"the port gives {parted.port} instead of {parted.original}{at}{output}, the first of "
-            f"{parted.differing} of {parted.elements} elements that differ{largest}; {parted.dtype}, "
-            f"seed {outcome.seed}",
+            f"the port gives {parted.port} instead of {parted.original}{at}{output}; {parted.differing} of "
+            f"{parted.elements} elements differ{largest}; {parted.dtype}, seed {outcome.seed}",
             f"written by {parted.writer}" if parted.writer else "no block of the port has written it",
         ]
     if outcome.side is not None:

@@ -83,7 +83,7 @@ def _profiled(options: argparse.Namespace) -> Profile:
     path, name = manifest_and_operator(options.what)
     if path.suffix in MANIFEST_SUFFIXES:
         if options.arguments:
-            raise InputError(f"{path} is no program, which could take {' '.join(options.arguments)}")
+            raise InputError(f"{path} is not a program, which could take {' '.join(options.arguments)}")
         return _of_manifest(path, name, options.chip)
     if path.suffix != ".cu":
         program = str(path.resolve() if path.is_file() else path)

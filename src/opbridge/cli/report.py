@@ -77,7 +77,7 @@ def _profile(file: Path) -> dict[str, Any]:
             return dict(found)
     except (OSError, ValueError, AttributeError):
         pass
-    raise InputError(f"{file} is no profile", hint="opbridge profile --json ops.yaml > profile.json writes one")
+    raise InputError(f"{file} is not a profile", hint="opbridge profile --json ops.yaml > profile.json writes one")
 
 
 def _rows(options: argparse.Namespace, operators: Sequence[Op]) -> list[Row]:

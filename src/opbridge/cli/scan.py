@@ -82,7 +82,7 @@ def _scanned(options: argparse.Namespace) -> tuple[Sequence[ScannedOperator], An
     with tempfile.TemporaryDirectory(prefix="opbridge-scan-") as folder:
         operators = _recorded(options, Path(folder))
         if not operators:
-            raise InputError(f"{options.target} ran, and called no operator of PyTorch in a model's forward pass")
+            raise InputError(f"{options.target} ran, and called no PyTorch operator in a model's forward pass")
         if not installed(FRAMEWORKS["mindspore"]):
             _print_operators(operators)
             print(f"\nTo see which of them MindSpore has: {FRAMEWORKS['mindspore'].install}, and scan again.")

@@ -19,7 +19,7 @@ _KEYWORDS = frozenset(
     | {"sizeof", "true"}
 )
 _NUMBER = re.compile(r"(u?int\d+|size)_t")
-"""Matches a type that is no keyword; a tangent may be called `x_t`."""
+"""Matches a type that is not a keyword; a tangent may be called `x_t`."""
 _OPENING, _CLOSING = "([{<", ")]}>"
 
 

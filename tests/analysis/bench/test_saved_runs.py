@@ -50,5 +50,5 @@ OTHERS = ["", "[]", "{}", '{"format": 1}', '{"format": 99}', to_json(RUN).replac
 @pytest.mark.parametrize("text", OTHERS)
 def test_what_is_no_run_is_refused_with_its_file(text: str, tmp_path: Path) -> None:
     (tmp_path / "run.json").write_text(text)
-    with pytest.raises(InputError, match=r"run\.json is no run of this version"):
+    with pytest.raises(InputError, match=r"run\.json is not a run of this version"):
         read_run(tmp_path / "run.json")

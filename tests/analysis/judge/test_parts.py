@@ -298,7 +298,7 @@ def test_a_verdict_reads_back() -> None:
     assert Judgement.parse(found.to_json()) == found
     assert str(found).splitlines()[-1] == "verdict: wrong"
     assert str(replace(found, seed=7)).splitlines()[-1] == "verdict: wrong (--seed 7)"
-    with pytest.raises(InputError, match="no verdict"):
+    with pytest.raises(InputError, match="not a verdict"):
         Judgement.parse("{}")
 
 

@@ -83,7 +83,7 @@ def test_what_is_written_in_place_needs_no_output() -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("m k, k n-1, n -> m n", "'n-1' in .* is no dimension"),
+        ("m k, k n-1, n -> m n", "'n-1' in .* is not a dimension"),
         ("m k, k n, n", "does not say inputs -> outputs"),
         ("m k, k n -> m n", "is for 2 inputs, and matmul takes 3"),
         ("m, m, m -> m, m", "is for 2 outputs, and matmul has 1"),

@@ -160,4 +160,4 @@ def test_only_what_is_profiled_is_compiled_to_count(tmp_path: Path, capsys: pyte
 
 def test_a_manifest_takes_no_arguments(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["profile", "ops.yaml", "--", "-n", "5"]) == 2
-    assert "ops.yaml is no program, which could take -n 5" in capsys.readouterr().err
+    assert "ops.yaml is not a program, which could take -n 5" in capsys.readouterr().err

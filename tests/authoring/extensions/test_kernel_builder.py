@@ -112,7 +112,7 @@ class TestDevice:
         [
             (None, "has no kernels for cpu; its backends: metal"),
             ("cuda-twin", "has no kernels for cuda; its backends: metal"),
-            ("metal", "'metal' is no device of an extension; there are cpu, cuda, cuda-twin"),
+            ("metal", "'metal' is not a device of an extension; there are cpu, cuda, cuda-twin"),
         ],
     )
     def test_that_it_has_no_kernels_for_is_told(self, tmp_path: Path, device: str | None, said: str) -> None:
@@ -130,7 +130,7 @@ class TestFile:
     @pytest.mark.parametrize(
         ("text", "said"),
         [
-            ("[general", "is no TOML"),
+            ("[general", "is not TOML"),
             ("[general]\n", r"expected \[general\] to have the name"),
             ('[general]\nname = "a b"\n', r"expected \[general\] to have the name"),
             ('general = "ab"\n', r"expected \[general\] to be a table, got 'ab'"),
@@ -185,5 +185,5 @@ class TestKernels:
         made = make_kernel(Order(project, "1"), tmp_path, Cache())
         assert make_kernel(Order(project, "1"), tmp_path, Cache()).path == made.path
         (made.path / "metadata.json").unlink()
-        with pytest.raises(InputError, match="is there already, and is no kernel"):
+        with pytest.raises(InputError, match="is there already, and is not a kernel"):
             make_kernel(Order(project, "1"), tmp_path, Cache())

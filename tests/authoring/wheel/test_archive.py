@@ -83,7 +83,7 @@ def test_a_name_that_pip_would_not_take(name: str) -> None:
 
 @pytest.mark.parametrize("licence", ["MIT\nRequires-Dist: evil", 'x"y', "", "MIT\r"])
 def test_a_licence_that_is_no_expression(licence: str) -> None:
-    with pytest.raises(InputError, match="is no SPDX expression"):
+    with pytest.raises(InputError, match="is not an SPDX expression"):
         metadata(license=licence)
 
 

@@ -135,7 +135,7 @@ def test_a_kernels_mistake_is_the_operators_error() -> None:
     [
         ("add(Tensor x, Tensor y) -> Tensor", None, r"takes 'uint32_t total'.*launch: {blockDim: 8, total: x\.numel}"),
         ("add(Tensor x) -> Tensor", {"total": 1}, "has 2 tensors, outputs included, for 3 addresses.*: x, y, out"),
-        ("add(Tensor x, Tensor y) -> Tensor", {"n": 1, "total": 1}, "launch has 'n', which is no parameter"),
+        ("add(Tensor x, Tensor y) -> Tensor", {"n": 1, "total": 1}, "launch has 'n', which is not a parameter"),
         ("add(Tensor x, Tensor[] y) -> Tensor", {"total": 1}, r"no kernel that takes a list of tensors \('y'\)"),
         ("add(Tensor x, Tensor y) -> Tensor", {"total": "sum(x.shape)"}, r"launch cannot hold sum\(x\.shape\)"),
     ],
@@ -149,7 +149,7 @@ def test_what_cannot_be_started_is_refused_with_what_to_write(schema: str, launc
     ("launch", "told"),
     [
         ("8", "expected a mapping from the kernel's parameters"),
-        ({"total": "z.numel"}, "'z' is no argument"),
+        ({"total": "z.numel"}, "'z' is not an argument"),
         ({"total": "x"}, "expected an int, got a tensor: x"),
         ({"blockDim": "1.5"}, r"expected an int, got a float: 1\.5"),
         ({"tiling": "Tiling(x.numel)"}, r"Tiling\(totalLength=x\.numel, tileNum=8\), with a value for each field"),

@@ -65,7 +65,7 @@ def test_what_others_wrote_of_other_sources_stays(tmp_path: Path) -> None:
     assert "command" not in second
 
 
-@pytest.mark.parametrize(("text", "error"), [("[", "is no JSON"), ("{}", "holds no list of commands")])
+@pytest.mark.parametrize(("text", "error"), [("[", "is not JSON"), ("{}", "holds no list of commands")])
 def test_a_file_of_another_kind_is_left_as_it_is(tmp_path: Path, text: str, error: str) -> None:
     (tmp_path / compile_commands.NAME).write_text(text)
     with pytest.raises(InputError, match=error):

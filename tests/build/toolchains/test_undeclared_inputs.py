@@ -196,4 +196,4 @@ class TestAssembler:
             INCLUDED % r'\"" FILE "\"' + NUMBER, defines=(("FILE", '"number.bin"'), ("NUMBER", "number"))
         )
         assert [build(request, cache).cached for _ in range(2)] == [False, False]
-        assert "kernel.cpp has the assembler include a file whose name is no literal" in caplog.text
+        assert "kernel.cpp has the assembler include a file whose name is not a literal" in caplog.text

@@ -95,7 +95,7 @@ SCHEMA = "fnref::cell(Tensor x, Tensor weights, float scale=2.0) -> (Tensor h, T
             CallError,
             "expected the first of what the schema returns",
         ),
-        ({"schema": SCHEMA, "gradients": ("x", "scale")}, CallError, "'scale', which is no tensor but float scale"),
+        ({"schema": SCHEMA, "gradients": ("x", "scale")}, CallError, "'scale', which is not a tensor but float scale"),
         ({"schema": SCHEMA, "out": None}, ob.OpbridgeError, "needs an out rule"),
         ({"schema": SCHEMA, "out": ["x", "x"]}, ob.OpbridgeError, "expected 3 rules"),
         (

@@ -188,7 +188,7 @@ def test_a_compiled_function_calls_it_between_its_graphs() -> None:
     for ours, theirs in zip(torch.autograd.grad(compiled(x, w).sum(), (x, w)), expected, strict=True):
         torch.testing.assert_close(ours, theirs)
     torch._dynamo.reset()
-    with pytest.raises(torch._dynamo.exc.Unsupported, match=r"scaled. is no operator; schema= and out= make it one"):
+    with pytest.raises(torch._dynamo.exc.Unsupported, match=r"scaled. is not an operator; schema= and out= make"):
         torch.compile(twice, fullgraph=True, backend="aot_eager")(x, w)
 
 

@@ -257,7 +257,7 @@ def test_a_whole_network_is_jaxs_own_in_training_too(image: torch.Tensor, tmp_pa
 
 
 def test_what_is_no_module_is_refused() -> None:
-    with pytest.raises(InputError, match=r"a function is no torch.nn.Module\n  .*MODULE:make\(\)"):
+    with pytest.raises(InputError, match=r"a function is not a torch.nn.Module\n  .*MODULE:make\(\)"):
         converted(test_what_is_no_module_is_refused, ())
 
 

@@ -61,7 +61,7 @@ def test_results_of_the_matrix_unit_reach_the_vector_unit_of_their_core(
 ) -> None:
     a, b = (np.random.default_rng(seed).integers(-3, 4, (16, 16)).astype(np.float16) for seed in (0, 1))
     z = np.zeros_like(a)
-    with pytest.raises(AssertionError, match=r"CO2 is no local memory of Ascend910B(?s:.*)leaves CO1"):
+    with pytest.raises(AssertionError, match=r"CO2 is not a local memory of Ascend910B(?s:.*)leaves CO1"):
         older.call("results_to_vector", a, b, z)
     monkeypatch.setenv("OPBRIDGE_ASCEND_SOC", "Ascend310P")
     older.call("results_to_vector", a, b, z)

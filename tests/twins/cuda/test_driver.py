@@ -103,7 +103,13 @@ def test_what_is_no_image_of_the_twin_s_is_refused_and_said(say: Say) -> None:
         *["CUDA_ERROR_INVALID_IMAGE"] * 2,
         *("CUDA_ERROR_INVALID_VALUE", "CUDA_ERROR_FILE_NOT_FOUND", "CUDA_SUCCESS", "CUDA_ERROR_NOT_SUPPORTED"),
     ]
-    reasons = ["no image of a program", "PTX for a GPU", "code for a GPU", "an image is not whole", "cannot be loaded"]
+    reasons = [
+        "not an image of a program",
+        "PTX for a GPU",
+        "code for a GPU",
+        "an image is not whole",
+        "cannot be loaded",
+    ]
     for reason, line in zip(reasons, done.stderr.splitlines(), strict=False):
         assert reason in line
     assert done.stderr.count("the twin runs images that `opbridge twin nvcc -ptx`") == 4

@@ -11,14 +11,14 @@ HOST = "int h(int x) { return x; }\n"
 @pytest.mark.parametrize(
     ("source", "message"),
     [
-        ("__global__ int k(int* x) { return 0; }", "a __global__ function returns void, and this one int"),
-        ("template <class T> __global__ float k(T x) { return 0; }", "and this one float"),
-        ("__global__ void k(const Size& size) {}", "is no reference"),
-        ("__global__ void k(float (&x)[3], int n) {}", "is no reference"),
-        (HOST + "__global__ void k(int* x) { x[0] = h(1); }", "h is a function of the host"),
-        (HOST + "__device__ int f(int x) { if (x) return h(x); return 0; }", "h is a function of the host"),
-        ("__device__ int f() { std::vector<int> v; return v.size(); }", "std::vector is for the host"),
-        ("__global__ void k() { std::cout << 1; }", "std::cout is for the host"),
+        ("__global__ int k(int* x) { return 0; }", "a __global__ function must return void, not int"),
+        ("template <class T> __global__ float k(T x) { return 0; }", "must return void, not float"),
+        ("__global__ void k(const Size& size) {}", "cannot take a parameter by reference"),
+        ("__global__ void k(float (&x)[3], int n) {}", "cannot take a parameter by reference"),
+        (HOST + "__global__ void k(int* x) { x[0] = h(1); }", "device code cannot call the host function h"),
+        (HOST + "__device__ int f(int x) { if (x) return h(x); return 0; }", "cannot call the host function h"),
+        ("__device__ int f() { std::vector<int> v; return v.size(); }", "device code cannot use std::vector"),
+        ("__global__ void k() { std::cout << 1; }", "device code cannot use std::cout"),
     ],
 )
 def test_what_nvcc_refuses_stops_the_compiler(source: str, message: str) -> None:

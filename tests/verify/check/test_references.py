@@ -42,11 +42,11 @@ def test_a_file_is_found_from_any_folder(tmp_path: Path, monkeypatch: pytest.Mon
 @pytest.mark.parametrize(
     ("given", "words"),
     [
-        ("gpu", "'gpu' is no reference"),
+        ("gpu", "'gpu' is not a reference"),
         ("math:squrt", "is not there"),
         ("no_such_module:f", "is not there"),
         ("missing.py:f", "is not there"),
-        ("math:pi", "is no function"),
+        ("math:pi", "is not a function"),
         (lambda x: x, "write it with `def` at the top of a file"),
     ],
 )

@@ -20,8 +20,8 @@ BINARY = "f(Tensor x, Tensor y, *, float a=1.0, str mode='up') -> Tensor"
     ("text", "message", "hint"),
     [
         ("x * sigmod(y)", "1:5: unknown function 'sigmod'", "did you mean 'sigmoid'?"),
-        ("x * z", "1:5: 'z' is no argument of m::f, nor a part named before", ""),
-        ("s = x\nx + t", "2:5: 't' is no argument", ""),
+        ("x * z", "1:5: 'z' is not an argument of m::f, nor a part named before", ""),
+        ("s = x\nx + t", "2:5: 't' is not an argument", ""),
         ("x @ y", "a product of matrices is more than one pass", "write a kernel"),
         ("x.shape * y", "computes with elements, not with sizes", "mean(x) divides"),
         ("sum(x)[0] + y", "has no meaning in a formula", ""),

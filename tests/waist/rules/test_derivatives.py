@@ -124,7 +124,7 @@ def test_one_formula_for_several_arguments() -> None:
 @pytest.mark.parametrize(
     ("derivatives", "message"),
     [
-        ({"z": "grad"}, "'z' is no argument"),
+        ({"z": "grad"}, "'z' is not an argument"),
         ({"alpha": "grad"}, "only a tensor has a derivative; 'alpha' is float"),
         ({"x": "grad", "x, y": "pair(grad)"}, "given twice"),
         ({"x": "grd"}, "did you mean 'grad'?"),
@@ -205,7 +205,7 @@ def test_a_backward_operator_is_given_what_it_names(
         ({"x": "strict_backward"}, "make it optional"),
         ({"x": "typed_backward"}, "takes int alpha, mylib::mul has float of that name"),
         ({"x": "scale", "y": "scale"}, "expected one operator"),
-        ({"q": "scale"}, "'q' is no argument"),
+        ({"q": "scale"}, "'q' is not an argument"),
     ],
 )
 def test_a_backward_operator_that_does_not_fit_is_refused(value: object, message: str) -> None:

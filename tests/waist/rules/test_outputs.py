@@ -101,7 +101,7 @@ def test_no_rule_only_where_there_is_no_new_output() -> None:
 @pytest.mark.parametrize(
     ("out", "message"),
     [
-        ("z", "'z' is no argument"),
+        ("z", "'z' is not an argument"),
         ("dtype", "expected a tensor, got a dtype"),
         ("[1, 2]", "expected a tensor"),
         ("x + y", "expected a tensor"),
@@ -151,7 +151,7 @@ def test_a_nested_error_stands_where_its_value_does() -> None:
     item = Location("ops.yaml", 4, 20, " " * 19 + "m, 1")
 
     place = Place(lambda path: item if path == (1, "shape", 0) else None)
-    with pytest.raises(RuleError, match=r"ops\.yaml:4:20: 'm' is no argument"):
+    with pytest.raises(RuleError, match=r"ops\.yaml:4:20: 'm' is not an argument"):
         parse_out(["x", {"shape": ["m", 1]}], SPLIT, place)
 
 

@@ -41,7 +41,7 @@ def read_run(file: Path) -> Run:
     except (ValueError, TypeError, KeyError, AttributeError):
         pass
     hint = "remove it, or measure again: opbridge bench ops.yaml --json FILE, or --save NAME"
-    raise InputError(f"{file} is no run of this version's `opbridge bench`", hint=hint)
+    raise InputError(f"{file} is not a run of this version's `opbridge bench`", hint=hint)
 
 
 def save(run: Run, name: str, folder: Path) -> Path:

@@ -146,7 +146,7 @@ class Judgement:
             found = cls(verdict, reasons, shapes=shapes, published=held["published"], **fields)
             return replace(found, compiled=graded["compiled"], shares=shares)
         except (ValueError, TypeError, KeyError, AttributeError) as error:
-            raise InputError(f"this is no verdict of `opbridge judge --json`: {error}") from None
+            raise InputError(f"this is not a verdict of `opbridge judge --json`: {error}") from None
 
     def __str__(self) -> str:
         lines = [str(reason) for reason in self.reasons]

@@ -73,7 +73,7 @@ def load_as(path: Path, wanted: object) -> Any:
     If they have others, return the value with arrays that have no bytes: no more is read than `wanted` has.
 
     Raises:
-        InputError: The file is no regular file, or has not exactly the bytes that its head declares.
+        InputError: The file is not a regular file, or has not exactly the bytes that its head declares.
     """
     return _loaded(path, [_outline(array) for array in arrays_of(wanted)], _MOST_BYTES)
 
@@ -82,7 +82,7 @@ def copy_given(source: Path, target: Path) -> None:
     """Copy a file that an untrusted process wrote to a place where nothing is yet.
 
     Raises:
-        InputError: It is no regular file, or no value.
+        InputError: It is not a regular file, or no value.
     """
     try:
         with open(open_file(source, follow=False), "rb") as file, open(target, "xb") as copy:
@@ -130,7 +130,7 @@ def _head(file: BinaryIO, most: int) -> tuple[dict[str, Any], list[_Outline]]:
     sizes = [size for _, _, size in head["arrays"]]
     for (dtype, shape), size in zip(outlines, sizes, strict=True):
         if not all(type(n) is int and n >= 0 for n in (*shape, size)):
-            raise ValueError("its sizes are no sizes")
+            raise ValueError("its sizes are not sizes")
         if size and size != math.prod(shape) * bytes_of_element(dtype):
             raise ValueError(f"a tensor has {size} bytes, which are not those of {dtype}{list(shape)}")
     total = os.fstat(file.fileno()).st_size
@@ -144,7 +144,7 @@ def bytes_of_element(dtype: str) -> int:
     if dtype.startswith("float8"):
         return 1
     if dtype not in _SIZES:
-        raise ValueError(f"{dtype!r:.40} is no element type")
+        raise ValueError(f"{dtype!r:.40} is not an element type")
     return _SIZES[dtype]
 
 

@@ -77,7 +77,7 @@ def _groups(text: str, side: int) -> list[tuple[str, ...]]:
     groups = [tuple(group.split()) for group in halves[side].split(",")]
     for word in (word for group in groups for word in group):
         if _WORD.fullmatch(word) is None:
-            raise InputError(f"'{word}' in '{text}' is no dimension", hint=_HINT)
+            raise InputError(f"'{word}' in '{text}' is not a dimension", hint=_HINT)
     return groups
 
 

@@ -45,7 +45,7 @@ def flags(argument: str, value: object) -> tuple[str, ...]:
     try:
         return tuple(flag for word in words(argument, value) for flag in shlex.split(word))
     except ValueError as error:
-        raise CallError(f"{argument}: {value!r:.80} is no list of flags, as a shell reads it: {error}") from None
+        raise CallError(f"{argument}: {value!r:.80} is not a list of flags, as a shell reads it: {error}") from None
 
 
 def paths(argument: str, value: object) -> tuple[Path, ...]:

@@ -52,7 +52,7 @@ class Metadata:
             hint = "write it as 1.2.3, 1.2rc1, 1.2.post1, 1.2.dev3 or 1.2+local"
             raise InputError(f"'{self.version}' is not a version that package managers take", hint=hint)
         if self.license is not None and not _LICENSE.fullmatch(self.license):
-            raise InputError(f"{self.license!r} is no SPDX expression", hint='write one as in "Apache-2.0 OR MIT"')
+            raise InputError(f"{self.license!r} is not an SPDX expression", hint='write one as in "Apache-2.0 OR MIT"')
         for path in self.license_files:
             if not path.name.isprintable():
                 raise InputError(f"{path.name!r} cannot be the name of a file in a wheel", hint="rename the file")

@@ -76,11 +76,11 @@ def write_kernel(folder: Path, kernel: HubKernel, accept: Callable[[Path], None]
     written.
 
     Raises:
-        InputError: The target is no kernel, or cannot be written.
+        InputError: The target is not a kernel, or cannot be written.
     """
     target = folder / kernel.name / "build" / kernel.variant
     if os.path.lexists(target) and not (target / METADATA).is_file():
-        raise InputError(f"{target} is there already, and is no kernel", hint="name another folder with -o")
+        raise InputError(f"{target} is there already, and is not a kernel", hint="name another folder with -o")
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=target.parent, prefix=".") as beside:

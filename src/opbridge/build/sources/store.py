@@ -289,7 +289,7 @@ def source_request(
     language = language_of(device)
     if language == "c++" and path.endswith(".cu"):
         raise UnsupportedError(
-            f"{path} is CUDA, which is no kernel for the CPU; name it for `cuda`, or for `cuda-twin`"
+            f"{path} is CUDA, which is not a kernel for the CPU; name it for `cuda`, or for `cuda-twin`"
         )
     request = BuildRequest(
         (root / path,),

@@ -46,7 +46,7 @@ def _there(file: Path) -> list[Entry]:
     except FileNotFoundError:
         return []
     except ValueError as error:
-        raise InputError(f"{file} is no JSON: {error}", hint="remove it; it is written anew") from None
+        raise InputError(f"{file} is not JSON: {error}", hint="remove it; it is written anew") from None
     if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
         raise InputError(f"{file} holds no list of commands", hint="remove it; it is written anew")
     return entries

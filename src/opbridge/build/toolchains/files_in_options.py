@@ -29,7 +29,7 @@ def named_files(words: Iterable[str], folder: Path) -> tuple[str, ...]:
     names = dict.fromkeys(name for word in whole for name in (word, *_NAME_IN_WORD.split(word)))
     for name in names:
         if name and not _LINKED.search(name) and os.path.isfile(folder / name):
-            with suppress(OSError):  # what cannot be read is no part of a result
+            with suppress(OSError):  # what cannot be read is not part of a result
                 found.append(f"{name} {digest_of(folder / name)}")
     return tuple(found)
 

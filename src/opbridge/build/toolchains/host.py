@@ -226,7 +226,7 @@ def optimization() -> str:
     """Return the option for the optimization level: -O3, or what OPBRIDGE_OPTIMIZE asks for.
 
     Raises:
-        ToolchainError: OPBRIDGE_OPTIMIZE is no level from 0 to 3.
+        ToolchainError: OPBRIDGE_OPTIMIZE is not a level from 0 to 3.
     """
     level = os.environ.get(OPTIMIZATION) or "3"
     if level not in ("0", "1", "2", "3"):

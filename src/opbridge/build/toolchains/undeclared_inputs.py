@@ -109,7 +109,7 @@ def _scan_assembler(file: Path, text: bytes, found: _Found) -> None:
         if name:
             found.look(os.fsdecode(name), (found.request.project, *found.folders.given))
         else:
-            found.unknown.append(f"{file.name} has the assembler include a file whose name is no literal")
+            found.unknown.append(f"{file.name} has the assembler include a file whose name is not a literal")
 
 
 def _hiding(files: Sequence[Path], folders: SearchFolders) -> Iterator[Path]:

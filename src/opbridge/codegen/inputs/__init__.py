@@ -271,7 +271,7 @@ def _dialect(source: Source) -> str:
         return best
     known = ["func", *(key for signs in _SIGNS.values() for key in signs)]
     near = next(filter(None, (did_you_mean(key, known) for key in sorted(keys))), "")
-    raise ManifestError("this is no file of declarations", source.at(), f"{near}\n  {_FORMS}" if near else _FORMS)
+    raise ManifestError("this is not a file of declarations", source.at(), f"{near}\n  {_FORMS}" if near else _FORMS)
 
 
 def _of_manifest(manifest: Manifest, target: TargetBackend) -> list[BackendOperator]:

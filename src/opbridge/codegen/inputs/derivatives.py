@@ -48,7 +48,7 @@ _OFFERED = frozenset(
     {"handle_r_to_c", "not_implemented", "sum_to", "scalar_tensor"}
     | {"maybe_multiply", "cholesky_backward", "cholesky_jvp"}
 )
-"""Functions that formulas call and that are no operators: those of AutogradNodes.h and of at:: itself."""
+"""Functions that formulas call and that are not operators: those of AutogradNodes.h and of at:: itself."""
 
 
 @dataclass(frozen=True, slots=True)

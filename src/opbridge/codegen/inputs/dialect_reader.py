@@ -69,7 +69,7 @@ class Source:
 
     @cached_property
     def spoiled(self) -> set[str]:
-        """Names of operators with faulty declarations: their absence elsewhere is no separate error."""
+        """Names of operators with faulty declarations: their absence elsewhere is not a separate error."""
         return set()
 
     def spoil(self, declaration: str) -> None:
@@ -102,7 +102,7 @@ class Source:
         self.reader.errors.append(ManifestError(message, where, hint))
 
     def refuse_unknown(self, name: str, near: str, known: str, *path: str | int) -> None:
-        """Record an unknown key in a mapping that is no record."""
+        """Record an unknown key in a mapping that is not a record."""
         node: Any = self.document.node(self.document.root, path)
         self.reader.unknown(node, name, near, known)
 

@@ -157,7 +157,7 @@ def _no_edge(argument: Argument) -> str:
 
 
 def _new(index: int) -> str:
-    """Return the name of a result that is no argument; argument names never end with an underscore."""
+    """Return the name of a result that is not an argument; argument names never end with an underscore."""
     return f"output{index}_"
 
 

@@ -193,7 +193,7 @@ def result_types(overload: OpOverload) -> list[str]:
 
 
 def needs_values(overload: OpOverload) -> bool:
-    """Return whether the results are no tensors, or whether only a run can determine them."""
+    """Return whether the results are not tensors, or whether only a run can determine them."""
     if torch.Tag.data_dependent_output in overload.tags:
         return True
     tensors = all(str(output.type) in ("Tensor", "List[Tensor]") for output in overload._schema.returns)

@@ -37,7 +37,7 @@ def differentiable(pair: GradientPair, double_backward: Callable[..., object] | 
         results = applied(function, *args)[:returned]
         return results[0] if len(results) == 1 else results
 
-    outside = torch.compiler.disable(run, reason=f"{pair.title} is no operator; schema= and out= make it one")
+    outside = torch.compiler.disable(run, reason=f"{pair.title} is not an operator; schema= and out= make it one")
 
     def call(*args: object, **kwargs: object) -> object:
         # The detour takes longer than a small function, so only compiled code takes it.

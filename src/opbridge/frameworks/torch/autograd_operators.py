@@ -112,7 +112,7 @@ def _check(pair: GradientPair, double_backward: Callable[..., object] | bool, sc
     for name in pair.gradients or ():
         if not schema.argument(name).is_tensor:
             raise CallError(
-                f"{schema.full_name}: gradients= names '{name}', which is no tensor but {schema.argument(name)}"
+                f"{schema.full_name}: gradients= names '{name}', which is not a tensor but {schema.argument(name)}"
             )
     for name in _gradient_names(pair, schema):
         if schema.argument(name).type.is_list:

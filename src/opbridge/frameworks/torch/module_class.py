@@ -136,4 +136,4 @@ def _check_names(title: str, names: Iterable[str], inputs: tuple[FunctionParamet
     for name in names:
         if name not in known:
             hint = did_you_mean(name, known) or f"they are {', '.join(known)}"
-            raise CallError(f"{title}: parameters= names '{name}', which is no argument of its function; {hint}")
+            raise CallError(f"{title}: parameters= names '{name}', which is not an argument of its function; {hint}")

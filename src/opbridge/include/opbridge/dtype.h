@@ -55,7 +55,7 @@ template <class T>
 struct DTypeCode {
   static_assert(
       sizeof(T) == 0,
-      "ob: this type is no tensor element. Take bool, (u)int8_t to (u)int64_t, ob::half, ob::bfloat16, float, "
+      "ob: this type is not a tensor element. Take bool, (u)int8_t to (u)int64_t, ob::half, ob::bfloat16, float, "
       "double, ob::any, or std::complex after #include <opbridge/complex.h>");
 };
 

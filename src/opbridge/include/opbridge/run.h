@@ -48,7 +48,7 @@ int run(const char* name, const ob_signature& signature, Slot* slots, int nparam
   } catch (const std::exception& error) {
     return report(name, host, foreign, error.what());
   } catch (...) {
-    return report(name, host, foreign, "an exception that is no std::exception was thrown");
+    return report(name, host, foreign, "an exception that is not a std::exception was thrown");
   }
 }
 

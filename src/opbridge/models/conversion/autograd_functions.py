@@ -60,7 +60,7 @@ def _applied(cls: Any, args: tuple[object, ...], kwargs: dict[str, object]) -> o
     target = f"{cls.__module__}:{cls.__qualname__}"
     if kwargs or not all(isinstance(each, (torch.Tensor, *_CONSTANTS)) for each in args):
         raise UnsupportedError(
-            f"{target} has a gradient of its own, and arguments that are no tensors, numbers or text\n"
+            f"{target} has a gradient of its own, and arguments that are not tensors, numbers or text\n"
             f"  at {_place(cls)}"
         )
     if "<locals>" in target or cls.__module__ == "__main__":

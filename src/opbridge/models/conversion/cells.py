@@ -22,7 +22,7 @@ def parameter(shape: tuple[int, ...], dtype: Any = ms.float32) -> Any:
 
 
 def buffer(shape: tuple[int, ...], dtype: Any = ms.float32) -> Any:
-    """Create a parameter of zeros that is no weight: an optimizer leaves it alone."""
+    """Create a parameter of zeros that is not a weight: an optimizer leaves it alone."""
     return ms.Parameter(ms.Tensor(np.zeros(shape, np.float32)).astype(dtype), requires_grad=False)
 
 

@@ -172,7 +172,7 @@ def _of_all(
 
 
 def _no_less(least: Mapping[str, float], apart: Mapping[str, float]) -> dict[str, float]:
-    """Return lower bounds under which rounding of the sizes in `apart` is no difference."""
+    """Return lower bounds under which rounding of the sizes in `apart` is not a difference."""
     return {name: max(one, apart.get(name, 0) / TOLERANCE) for name, one in least.items()}
 
 

@@ -87,12 +87,12 @@ def converted(
     compute itself.
 
     Raises:
-        InputError: The module is no torch.nn.Module, or `to` or `prefer` is unknown.
+        InputError: The module is not a torch.nn.Module, or `to` or `prefer` is unknown.
         UnsupportedError: The network cannot be exported or rendered.
     """
     if not hasattr(module, "named_parameters"):
         raise InputError(
-            f"a {type(module).__name__} is no torch.nn.Module", hint="what makes one is called: MODULE:make()"
+            f"a {type(module).__name__} is not a torch.nn.Module", hint="what makes one is called: MODULE:make()"
         )
     if to not in TITLES:
         raise InputError(

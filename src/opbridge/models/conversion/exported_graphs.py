@@ -321,7 +321,7 @@ def _read_again(program: torch.export.ExportedProgram) -> None:
 
 
 def _of_tensors(tree: Any) -> Any:
-    """Remove the inputs that are no tensors: the graph contains them as constants."""
+    """Remove the inputs that are not tensors: the graph contains them as constants."""
     for node in list(tree.graph.nodes):
         is_fixed = node.op == "placeholder" and not isinstance(node.meta.get("val"), (torch.Tensor, torch.SymInt))
         if is_fixed and not node.users:

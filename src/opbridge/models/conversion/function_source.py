@@ -207,7 +207,7 @@ class Body(ABC):
         return None
 
     def node(self, node: torch.fx.Node) -> None:
-        """Render one node; raise UnsupportedError if it is no PyTorch operator."""
+        """Render one node; raise UnsupportedError if it is not a PyTorch operator."""
         if node.op == "get_attr":
             if node.target not in self.nested:
                 self.env[node] = self.attribute(node.target)
@@ -228,7 +228,7 @@ class Body(ABC):
         elif getattr(target, "__name__", "") == "sym_size":
             self.put(node, "size", self.size(self.value(node.args[0]), node.args[1]))
         else:
-            raise self.refusal(node, f"{getattr(target, '__name__', target)} is no operator of PyTorch's")
+            raise self.refusal(node, f"{getattr(target, '__name__', target)} is not a PyTorch operator")
 
     def put(self, node: torch.fx.Node, wanted: str, text: str) -> None:
         """Append a line that assigns `text` to a fresh name, which represents the node from then on."""
@@ -358,7 +358,7 @@ class Body(ABC):
         self.written(node, target)
 
     def fill_diagonal(self, node: torch.fx.Node, bound: Mapping[str, Any]) -> bool:
-        """Render fill_diagonal_ by a mask; return False if it is no matrix or its diagonal begins again."""
+        """Render fill_diagonal_ by a mask; return False if it is not a matrix or its diagonal begins again."""
         target = bound["self"]
         sizes = tuple(target.meta["val"].shape)
         if len(sizes) != 2 or (bound.get("wrap") and sizes[0] > sizes[1]):

@@ -143,7 +143,7 @@ def apply(values, *inputs, train=False, key=None):
 '''
 
     def buffers(self) -> str:
-        """Return the line that names the values which are no weights."""
+        """Return the line that names the values which are not weights."""
         others = {*self.exported.trainable, *self.exported.tied}
         names = [f'"{_key(name)}"' for name in self.exported.state if name not in others]
         return "\n".join(wrapped("BUFFERS = {", names, "}")) if names else "BUFFERS = set()"

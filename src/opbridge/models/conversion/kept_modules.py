@@ -102,7 +102,7 @@ class _Watch:
             raise UnsupportedError(f"{name} replaces a buffer or a parameter")
         for each in constants_of((args, kwargs, results)):
             if not isinstance(each, _CONSTANTS):
-                raise UnsupportedError(f"{name} takes or gives a {type(each).__name__}, which is no tensor")
+                raise UnsupportedError(f"{name} takes or gives a {type(each).__name__}, which is not a tensor")
         names = tuple(name for name, _ in (*part.named_parameters(), *part.named_buffers()))
         given, given_back = tree_map(_sized, ((args, kwargs), results))
         written = tuple(place for place, each in enumerate(now) if now[each] != versions[each])

@@ -85,7 +85,7 @@ def tensors_of(tree: object) -> list[torch.Tensor]:
 
 
 def constants_of(tree: object) -> list[object]:
-    """Return the leaves of a tree that are no tensors."""
+    """Return the leaves of a tree that are not tensors."""
     return [each for each in tree_leaves(tree) if not isinstance(each, torch.Tensor)]
 
 

@@ -56,7 +56,7 @@ def load(path: Path) -> dict[str, Array]:
         head = json.loads(data[_LENGTH : _LENGTH + length])
         return {name: _array(entry, data, _LENGTH + length) for name, entry in head.items() if name != "__metadata__"}
     except (ValueError, KeyError, TypeError) as error:
-        raise InputError(f"{path} is no file of safetensors: {error}") from None
+        raise InputError(f"{path} is not a file of safetensors: {error}") from None
 
 
 def _short(name: str, array: Array) -> str:

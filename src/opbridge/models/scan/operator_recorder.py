@@ -102,7 +102,7 @@ class Recorder:
             self._modules.pop()
 
     def see(self, op: Any, args: tuple[object, ...], kwargs: Mapping[str, object]) -> None:
-        """Record a call, unless it belongs to the backward pass or is no part of the model."""
+        """Record a call, unless it belongs to the backward pass or is not part of the model."""
         # Methods of torch.classes pass through the dispatcher too, and the backward pass belongs to PyTorch.
         if type(op) is not OpOverload or torch._C._current_graph_task_id() != -1:
             return
@@ -190,7 +190,7 @@ def _functional_names(name: str) -> tuple[str, ...]:
 def _line() -> str | None:
     """Return the user's line that makes the call, or torch's line if the model is torch's own.
 
-    Return None if the call is no part of the model.
+    Return None if the call is not part of the model.
     """
     users, torchs = "", ""
     frame: FrameType | None = sys._getframe(1)

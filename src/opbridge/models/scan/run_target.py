@@ -33,7 +33,7 @@ class Input:
 
     @classmethod
     def parse(cls, text: str) -> Input:
-        """Parse the command-line form; raise InputError if it is no shape or has an unknown dtype."""
+        """Parse the command-line form; raise InputError if it is not a shape or has an unknown dtype."""
         match = _INPUT.fullmatch(text.replace(" ", ""))
         if match is None or not match["shape"]:
             hint = "sizes, and a dtype if it is not float32: 2,3,224,224 or 8,128:int64; scalar for no sizes"

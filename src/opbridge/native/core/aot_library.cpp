@@ -188,7 +188,7 @@ class LoadedKernel final : public AotKernel {
       outputs[i] = {std::move(found[i]), dtype_of_mindspore(found_types[i])};
       if (outputs[i].dtype < 0)
         return fail(call, symbol_ + "InferType gives " + std::to_string(found_types[i]) +
-                              ", which is no element type that kernels take");
+                              ", which is not an element type of kernels");
     }
     return 0;
   }

@@ -13,7 +13,7 @@ void find(void* library, const std::string& path, const char* name, F& function)
   function = reinterpret_cast<F>(dlsym(library, name));
   if (!function)
     throw std::runtime_error(path + " has no " + name +
-                             "; it is no libtvm_ffi.so of today: pip install --upgrade apache-tvm-ffi");
+                             "; it is not a current libtvm_ffi.so: pip install --upgrade apache-tvm-ffi");
 }
 
 }  // namespace

@@ -463,7 +463,7 @@ class Operator : public CustomOp {
     check(api, api.KernelContext_GetInput(context, index, &value), "an input");
     if (!value) return {};
     TypeAndShape* info = nullptr;
-    check(api, api.GetTensorTypeAndShape(value, &info), "an input that is no tensor");
+    check(api, api.GetTensorTypeAndShape(value, &info), "an input that is not a tensor");
     const std::unique_ptr<TypeAndShape, void (*)(TypeAndShape*)> owner(info, api.ReleaseTensorTypeAndShapeInfo);
     Tensor tensor = described(api, info);
     check(api, api.GetTensorMutableData(const_cast<Value*>(value), &tensor.data), "the memory of an input");

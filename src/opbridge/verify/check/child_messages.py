@@ -10,7 +10,7 @@ _LONGEST = 16 << 20
 
 
 class NonsenseError(Exception):
-    """A child wrote something that is no message."""
+    """A child wrote something that is not a message."""
 
 
 def as_line(fields: Mapping[str, object]) -> bytes:
@@ -29,7 +29,7 @@ class Lines:
         """Yield the messages that end in `written`, and keep what follows the last of them.
 
         Raises:
-            NonsenseError: A line is no JSON object, or too long.
+            NonsenseError: A line is not a JSON object, or too long.
         """
         *ended, begun = written.split(b"\n")
         for part in ended:
@@ -50,5 +50,5 @@ class Lines:
         except (ValueError, RecursionError):
             said = None
         if not isinstance(said, dict):
-            raise NonsenseError(f"it writes what is no message: {line[:80]!r}")
+            raise NonsenseError(f"it writes what is not a message: {line[:80]!r}")
         return said

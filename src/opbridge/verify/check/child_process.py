@@ -282,7 +282,7 @@ class Child:
                 return
             try:
                 for said in lines.read(read):
-                    self._silence.begin_anew()  # at whole messages alone: a line without an end is no sign of life
+                    self._silence.begin_anew()  # at whole messages alone: a line without an end is not a sign of life
                     if "begun" in said:
                         patience = self._patience
                     elif "preparing" in said:

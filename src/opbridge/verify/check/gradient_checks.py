@@ -33,7 +33,7 @@ def gradients(subject: OperatorUnderTest) -> Verdict:
     point = [given[name].values for name in names]
     weights = _weights(subject, given)
     if not any(weight is not None for weight in weights):
-        raise Skip("its outputs are no floats")
+        raise Skip("its outputs are not floats")
     functions = [_function(subject, given, names, weights, precision) for precision in precisions]
     verdict = study(functions, point, names, _complex_loss(subject, given, names, weights), subject.settings.seed)
     return verdict if verdict.passed else replace(verdict, sentence=verdict.sentence + _forgotten(subject, weights))

@@ -40,7 +40,7 @@ def reference_of(given: str | Callable[..., object]) -> Reference:
         return Reference("aten", given)
     module, colon, function = given.rpartition(":")
     if not colon or not module or not function:
-        raise InputError(f"'{given}' is no reference", hint=_FORMS)
+        raise InputError(f"'{given}' is not a reference", hint=_FORMS)
     function_at(given)  # report a missing function now
     # The process that calls it may be in another folder.
     return Reference("python", f"{Path(module).absolute()}:{function}" if module.endswith(".py") else given)
@@ -84,7 +84,7 @@ def function_at(address: str) -> Callable[..., object]:
         hint = did_you_mean(name.rpartition(".")[2], dir(found)) if found is not None else ""
         raise InputError(f"the reference {address} is not there: {error}", hint=hint or _FORMS) from None
     if not callable(found):
-        raise InputError(f"the reference {address} is no function")
+        raise InputError(f"the reference {address} is not a function")
     function: Callable[..., Any] = found
     return function
 
@@ -94,7 +94,7 @@ def _from_file(path: str) -> object:
     if name not in sys.modules:
         spec = importlib.util.spec_from_file_location(name, path)
         if spec is None or spec.loader is None:
-            raise ImportError(f"{path} is no Python file")
+            raise ImportError(f"{path} is not a Python file")
         module = importlib.util.module_from_spec(spec)
         spec.loader.exec_module(module)
         sys.modules[name] = module

@@ -33,7 +33,7 @@ def specials(subject: OperatorUnderTest) -> str:
     dtypes = [name for name in _DENORMALS if name in (subject.facts.dtypes or (subject.dtype,))]
     names = [name for name in subject.plain_tensors(case) if "float" in subject.arguments(case)[name].dtype]
     if not dtypes or not names:
-        raise Skip("its inputs are no floats")
+        raise Skip("its inputs are not floats")
     ordinary = subject.arguments(subject.typed(case, dtypes[0]))
     before = subject.run(ordinary)
     notes: list[str] = []

@@ -231,7 +231,8 @@ class _Reader:
         found = self.names.get(name)
         if found is None:
             hint = did_you_mean(name, self.names) or f"there are {', '.join(self.names)}"
-            raise self.error(f"'{name}' is no argument of {self.schema.full_name}, nor a part named before", expr, hint)
+            known = f"an argument of {self.schema.full_name}, nor a part named before"
+            raise self.error(f"'{name}' is not {known}", expr, hint)
         if isinstance(found, Scalar) and found.type == "str":
             raise self.error(f"'{name}' is a str, which can be compared only", expr, f"{name} == 'tanh'")
         return found

@@ -57,4 +57,4 @@ def _evaluated(expr: Expr, names: Mapping[str, Node], axes: Axes) -> Node:
             return apply("where", condition, first, second)
         case Call(name, args):
             return apply(name, *(_evaluated(arg, names, axes) for arg in args))
-    raise TypeError(f"{expr} is no derivative")
+    raise TypeError(f"{expr} is not a derivative")

@@ -30,7 +30,7 @@ def size_text(size: Expr, parameters: Mapping[str, str]) -> str:
             if op in ("*", "//") and isinstance(left, Binary):
                 texts[0] = f"({texts[0]})"
             return f" {op.replace('//', '/')} ".join(texts)
-    raise TypeError(f"{size} is no size")
+    raise TypeError(f"{size} is not a size")
 
 
 def divisions(cuts: Iterable[Cut]) -> Iterator[tuple[Expr, int]]:

@@ -159,7 +159,7 @@ class Placer:
         for part, item in zip(parts, items.items, strict=True):
             if part.form != GRID or part.is_truth:
                 hint = "it may be a tensor, or a value computed from each of its elements"
-                raise self.reader.error(f"{item} is no part of {expr.name}()", item, hint)
+                raise self.reader.error(f"{item} is not part of {expr.name}()", item, hint)
         counts = [size_of(part, axis) for part in parts]
         places: list[Expr] = [Int(0)]
         for count in counts:

@@ -206,7 +206,7 @@ class GradientPair:
             raise CallError(f"{self.title} takes {_counted(self.inputs)}; got {len(args)}")
         for name in kwargs:
             if name not in names[len(args) :]:
-                reason = "was given twice" if name in names else did_you_mean(name, names) or "is no argument of it"
+                reason = "was given twice" if name in names else did_you_mean(name, names) or "is not an argument of it"
                 raise CallError(f"{self.title} takes {_counted(self.inputs)}; '{name}' {reason}")
         values = [*args, *(kwargs.get(item.name, item.default) for item in self.inputs[len(args) :])]
         missing = [name for name, value in zip(names, values, strict=True) if value is REQUIRED]
@@ -247,7 +247,11 @@ class GradientPair:
             raise CallError(
                 f"{self.title}: {self.backward.name} returned {len(found)} gradients; expected "
                 f"{len(tensors)}, of {', '.join(names[place] for place in tensors)}"
-                + ("" if len(order) == len(tensors) else f", or {len(order)} with None where an argument is no tensor")
+                + (
+                    ""
+                    if len(order) == len(tensors)
+                    else f", or {len(order)} with None for arguments that are not tensors"
+                )
             )
         gradients: list[Any] = [None] * len(names)
         for place, gradient in zip(order, found, strict=True):

@@ -72,7 +72,7 @@ class Text:
     json_types: tuple[str, ...] = ("string",)
 
     def read(self, node: Node, reader: Reader) -> str | None:
-        """Return the text, or None if the node is no scalar or is empty."""
+        """Return the text, or None if the node is not a scalar or is empty."""
         if node.id != "scalar":
             reader.refuse(node, f"expected {self.what}, got {_described(node)}")
         elif _is_nothing(node):
@@ -94,7 +94,7 @@ class ListOf:
     what: str
 
     def read(self, node: Node, reader: Reader) -> list[object] | None:
-        """Return the items, or None if the node is no list."""
+        """Return the items, or None if the node is not a list."""
         if node.id != "sequence":
             reader.refuse(node, f"expected {self.what}, got {_described(node)}")
             return None

@@ -257,7 +257,7 @@ def missing_file(path: Path, where: Location | None = None) -> ManifestError:
     if os.path.isdir(path):
         return ManifestError(f"{path} is a folder; expected a file", where)
     if os.path.lexists(path):
-        return ManifestError(f"{path} is no file, nor a link that leads to one", where)
+        return ManifestError(f"{path} is not a file, nor a link that leads to one", where)
     try:
         names = sorted(entry.name for entry in path.parent.iterdir())
     except OSError:

@@ -148,7 +148,7 @@ def _targets(key: str, names: Mapping[str, Argument], schema: Schema, place: Pla
     for target in targets:
         if target not in names:
             hint = did_you_mean(target, names) or f"the arguments are {', '.join(names) or 'none'}"
-            raise place.error(f"'{target}' is no argument of {schema.full_name}", hint)
+            raise place.error(f"'{target}' is not an argument of {schema.full_name}", hint)
         if kind_of(names[target].type) not in (Kind.TENSOR, Kind.TENSORS):
             raise place.error(f"only a tensor has a derivative; '{target}' is {names[target].type}")
     return targets

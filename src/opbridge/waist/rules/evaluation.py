@@ -103,7 +103,7 @@ class Evaluator:
                 return self.run(left) or self.run(right)
             case IfElse(body, condition, orelse):
                 return self.run(body) if self.run(condition) else self.run(orelse)
-        raise TypeError(f"{type(node).__name__} is no expression")
+        raise TypeError(f"{type(node).__name__} is not an expression")
 
     def name(self, name: str) -> Any:
         """Return the value of a name, with a list as a tuple."""

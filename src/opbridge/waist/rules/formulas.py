@@ -274,7 +274,7 @@ class FormulaChecker:
         """Check that an expression can be a condition; `hint` shows the form for arrays."""
         kind = self.kind(expr)
         if kind is Kind.TENSOR:
-            raise self.error(f"an array is no condition: {expr}", expr, f"write {hint}")
+            raise self.error(f"an array is not a condition: {expr}", expr, f"write {hint}")
         if kind not in (Kind.BOOL, Kind.ANY):
             raise self.error(f"expected a condition, got {kind.value}: {expr}", expr)
 
@@ -285,7 +285,8 @@ class FormulaChecker:
             if expr.id in DTYPE_CODES:
                 return Kind.DTYPE
             hint = did_you_mean(expr.id, [*self.meanings, *DTYPE_CODES]) or f"there are {', '.join(self.meanings)}"
-            raise self.error(f"'{expr.id}' is no argument, gradient or result of {self.schema.full_name}", expr, hint)
+            known = f"an argument, gradient or result of {self.schema.full_name}"
+            raise self.error(f"'{expr.id}' is not {known}", expr, hint)
         if len(found) > 1:
             hint = "write grads[i] or results[i] for those of an output, or rename the argument"
             raise self.error(f"'{expr.id}' is an argument and an output's gradient or value", expr, hint)

@@ -65,7 +65,9 @@ def _parse(name: str, text: object, schema: Schema, place: Place) -> Expr:
     assert isinstance(expr, Call)
     if name == BLOCKS or expr.args or not expr.kwargs:
         hint = f"{expr.name}(totalLength=x.numel, tileNum=8), with a value for each field"
-        raise source.error(f"{expr} is no {'number' if name == BLOCKS else 'struct of the kernel'}", expr.offset, hint)
+        raise source.error(
+            f"{expr} is not a {'number' if name == BLOCKS else 'struct of the kernel'}", expr.offset, hint
+        )
     for _, item in expr.kwargs:
         _check(item, source, schema, _KINDS)
     return expr

@@ -225,7 +225,7 @@ class Lowering:
             return Lowered(Kind.DTYPE, (Op.CONSTANT, DTYPE_CODES[expr.id]))
         known = [*self.arguments, *DTYPE_CODES]
         hint = did_you_mean(expr.id, known) or f"the arguments are {', '.join(self.arguments) or 'none'}"
-        raise self.error(f"'{expr.id}' is no argument of {self.schema.full_name} and no dtype", expr, hint)
+        raise self.error(f"'{expr.id}' is not an argument of {self.schema.full_name} and no dtype", expr, hint)
 
     def attribute(self, expr: Attribute) -> Lowered:
         """Lower the shape, ndim, numel or dtype of a tensor."""

@@ -94,7 +94,7 @@ def test_sizes_stand_beside_a_task_or_in_it(tmp_path: Path) -> None:
     )
     assert settings_of(task) == {"batch": 9, "kind": "ones"}
     (tmp_path / "config_forward.json").write_text("[]")
-    with pytest.raises(InputError, match="no table of sizes"):
+    with pytest.raises(InputError, match="not a table of sizes"):
         settings_of(task)
 
 

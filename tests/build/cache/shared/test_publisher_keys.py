@@ -146,8 +146,8 @@ class TestKeyFiles:
             return key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, password)
 
         refused(None, r"No such file or directory\n  make one: opbridge cache key .*some.key")
-        refused(b"", "no private key that can be read")
-        refused(b"-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----\n", "no private key that can be read")
+        refused(b"", "not a private key that can be read")
+        refused(b"-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----\n", "not a private key that can be read")
         refused(of_another_kind(serialization.NoEncryption()), "is of another kind; expected Ed25519")
         refused(
             of_another_kind(serialization.BestAvailableEncryption(b"p")), "(?s)cannot? be read|expected one without"
@@ -163,10 +163,10 @@ class TestKeyFiles:
     [
         ("", "is set and names no key"),
         (" , ", "is set and names no key"),
-        ("ci", "names 'ci', which is no public key"),
-        ("ed25519:AAAA", "which is no public key"),
-        ("rsa:" + base64.b64encode(bytes(32)).decode(), "which is no public key"),
-        ("ed25519:" + "ä" * 44, "which is no public key"),
+        ("ci", "names 'ci', which is not a public key"),
+        ("ed25519:AAAA", "which is not a public key"),
+        ("rsa:" + base64.b64encode(bytes(32)).decode(), "which is not a public key"),
+        ("ed25519:" + "ä" * 44, "which is not a public key"),
     ],
 )
 def test_what_names_no_key_is_an_error(monkeypatch: pytest.MonkeyPatch, text: str, words: str) -> None:

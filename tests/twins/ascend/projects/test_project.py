@@ -95,7 +95,7 @@ def test_a_wrong_call_is_told_of(operator: Operator) -> None:
 
 
 def test_a_folder_without_a_project_is_told_of(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="is no operator project: there is no C\\+\\+ source in a folder op_host"):
+    with pytest.raises(InputError, match="is not an operator project: there is no C\\+\\+ source in a folder op_host"):
         read_project(tmp_path)
 
 

@@ -22,6 +22,6 @@ extern "C" void bad_call_of_number() {
 }
 
 // Reported:
-// cuda-twin: apply_changed: a call of what is no function of the device [bad-call]
+// cuda-twin: apply_changed: a call of something that is not a device function [bad-call]
 //   where   bad_call_of_number.cu:10, thread (0, 0, 0) of block (0, 0, 0)
 //   hint    check the function pointer: it is null, was changed, or is a function of the host

@@ -42,7 +42,7 @@ def format_of(reference: Path) -> TaskFormat:
     row = FORMATS[-1]
     missing = next(name for name in row.of_reference if name not in names)
     raise InputError(
-        f"{reference} is no task: expected {', '.join(row.of_reference)} at its top, and {missing} is not there",
+        f"{reference} is not a task: expected {', '.join(row.of_reference)} at its top, and {missing} is not there",
         hint=did_you_mean(missing, names),
     )
 
@@ -56,7 +56,7 @@ def settings_of(reference: Path) -> dict[str, object]:
     """Return the arguments of the functions of a task, from the file of its sizes; empty if there is no file.
 
     Raises:
-        InputError: The file is no table of sizes.
+        InputError: The file is not a table of sizes.
     """
     config = config_of(reference)
     if not config.is_file():
@@ -69,7 +69,7 @@ def settings_of(reference: Path) -> dict[str, object]:
             for name, value in groups.get(f"single_{group}_configs", [{}])[0].items()
         }
     except (ValueError, AttributeError, IndexError, TypeError) as error:
-        raise InputError(f"{config} is no table of sizes: {error}") from None
+        raise InputError(f"{config} is not a table of sizes: {error}") from None
 
 
 def _names(path: Path) -> set[str]:

@@ -140,7 +140,7 @@ def _of_reweighted(trial: Trial, expected: Path, folder: Path) -> Difference | N
 
 
 def _output(path: Path, wanted: object) -> object:
-    """Return an output; None, which is no output of the reference, if the file is not there or is none."""
+    """Return an output; None, which is not an output of the reference, if the file is not there or is none."""
     try:
         return load_as(path, wanted)
     except InputError:

@@ -115,7 +115,7 @@ def _of_numbers(output: str, given: Array, exact: Numbers, coarse: Array, least:
     try:
         got = numbers(given)
     except (TypeError, ValueError):
-        return Difference(f"{output} is no tensor of numbers: {given}", "return the same outputs as the reference")
+        return Difference(f"{output} is not a tensor of numbers: {given}", "return the same outputs as the reference")
     if exact.size == 0:
         return None
     fine, allowed = _fine(got, exact, coarse, least)
@@ -125,9 +125,13 @@ def _of_numbers(output: str, given: Array, exact: Numbers, coarse: Array, least:
     at = f" at [{', '.join(map(str, first))}]" if exact.ndim else ""
     why = "where all inputs give the same" if least else f"from the reference's own error in {coarse.dtype}"
     return _numbers_differ(
-        f"{output} is {_shown(got[first])} instead of {_shown(exact[first])}{at}, the first of {int((~fine).sum())} of "
-        f"{exact.size} elements that differ; {float(allowed[first]):.2g} is allowed, {why}"
+        f"{output} is {_shown(got[first])} instead of {_shown(exact[first])}{at} (tolerance "
+        f"{float(allowed[first]):.2g}, {why}); {_of_elements(int((~fine).sum()), exact.size)}"
     )
+
+
+def _of_elements(differing: int, size: int) -> str:
+    return f"{differing} of {size} elements differ{'s' if differing == 1 else ''}"
 
 
 def _shown(number: object) -> str:

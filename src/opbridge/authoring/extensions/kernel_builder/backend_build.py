@@ -42,7 +42,7 @@ def device_for(project: Project, asked: str | None, has_gpu: bool) -> str:
             return "cuda" if has_gpu else "cuda-twin"
         asked = "cpu"
     if asked not in BACKENDS:
-        raise UnsupportedError(f"{asked!r} is no device of an extension; there are {', '.join(BACKENDS)}")
+        raise UnsupportedError(f"{asked!r} is not a device of an extension; there are {', '.join(BACKENDS)}")
     if BACKENDS[asked] not in project.backends:
         has = ", ".join(project.backends) or "none"
         raise UnsupportedError(f"{project.file} has no kernels for {BACKENDS[asked]}; its backends: {has}")

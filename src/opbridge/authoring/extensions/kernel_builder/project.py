@@ -127,7 +127,7 @@ def _parsed(file: Path) -> dict[str, object]:
     try:
         document: dict[str, Any] = toml.loads(_bytes(file).decode())
     except ValueError as error:
-        raise InputError(f"{file} is no TOML: {error}") from None
+        raise InputError(f"{file} is not TOML: {error}") from None
     return document
 
 

@@ -80,7 +80,7 @@ class SigningKey:
         try:
             key = load_pem_private_key(text, password=None)
         except (ValueError, TypeError, UnsupportedAlgorithm) as error:
-            raise InputError(f"{path} is no private key that can be read: {error}", hint=_HOW) from None
+            raise InputError(f"{path} is not a private key that can be read: {error}", hint=_HOW) from None
         if not isinstance(key, Ed25519PrivateKey):
             raise InputError(f"the key {path} is of another kind; expected Ed25519", hint=_HOW)
         return cls(key)
@@ -136,7 +136,7 @@ def _public_bytes(word: str) -> bytes:
         if word.startswith(_KIND) and len(content) == 32:
             return content
     hint = "expected words such as `opbridge cache key FILE` prints: ed25519: and 44 letters, with commas between them"
-    raise InputError(f"{KEYS} names {word!r}, which is no public key", hint=hint)
+    raise InputError(f"{KEYS} names {word!r}, which is not a public key", hint=hint)
 
 
 def _import_cryptography() -> None:

@@ -57,7 +57,7 @@ class _StartingFunction(StartingFunction):
         self.statements: list[str] = []
         unknown = [name for name, _ in self.launch.values if name != BLOCKS and name not in self._names()]
         if unknown:
-            raise self.error(f"launch has '{unknown[0]}', which is no parameter of the kernel")
+            raise self.error(f"launch has '{unknown[0]}', which is not a parameter of the kernel")
 
     def _names(self) -> list[str]:
         return [parameter.name for parameter in self.kernel.parameters]
@@ -130,8 +130,8 @@ class _StartingFunction(StartingFunction):
             fields = {BLOCKS: DEFAULT_BLOCKS, **self.launch.field(), parameter.name: size}
             example = ", ".join(f"{name}: {value}" for name, value in fields.items())
             raise self.error(
-                f"the kernel takes '{parameter.type} {parameter.name}', which is no argument of the operator; say what "
-                f"it is, as in launch: {{{example}}}"
+                f"the kernel takes '{parameter.type} {parameter.name}', which is not an argument of the operator; "
+                f"set it, as in launch: {{{example}}}"
             )
         if is_struct(given):
             value = self.struct(given, parameter.name)

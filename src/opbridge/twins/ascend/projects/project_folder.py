@@ -94,7 +94,7 @@ def read_project(folder: Path, include_dirs: Iterable[Path] = ()) -> Project:
     if not hosts or not kernels:
         missing = HOST if not hosts else KERNEL
         raise InputError(
-            f"{folder} is no operator project: there is no C++ source in a folder {missing}",
+            f"{folder} is not an operator project: there is no C++ source in a folder {missing}",
             hint=f"name the folder that msopgen made, which has {HOST} and {KERNEL}",
         )
     # A project keeps its own headers in a folder `include`, or in that of an enclosing project.

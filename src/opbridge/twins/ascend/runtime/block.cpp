@@ -271,7 +271,8 @@ uint16_t Block::allocate(uint32_t count, uint32_t bytes, AscendC::TPosition posi
   Used& used = used_[static_cast<int>(space)];
   const uint32_t each = (bytes + kBlockBytes - 1) / kBlockBytes * kBlockBytes;
   if (position == AscendC::TPosition::CO2 && !shares_a_core()) {
-    fail(Kind::bad_parameter, std::string("CO2 is no local memory of ") + soc.name, text_of(at) + ", InitBuffer of CO2",
+    fail(Kind::bad_parameter, std::string("CO2 is not a local memory of ") + soc.name,
+         text_of(at) + ", InitBuffer of CO2",
          {{"expected", "Ascend310P, or Fixpipe, by which what the matrix unit has computed leaves CO1"}});
   }
   const uint64_t after = used.now + uint64_t{each} * count;

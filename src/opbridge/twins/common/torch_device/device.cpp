@@ -167,7 +167,7 @@ struct Hooks : HooksInterface {
   at::Generator getNewGenerator(c10::DeviceIndex device) const override { return new_generator(device); }
   at::Device getDeviceFromPtr(void* address) const override {
     const c10::DeviceIndex device = device_at(address);
-    TORCH_CHECK(device >= 0, address, " is no address of a device ", kName);
+    TORCH_CHECK(device >= 0, address, " is not an address of a device ", kName);
     return {kDevice, device};
   }
   bool isPinnedPtr(const void* address) const override { return is_pinned(address); }

@@ -43,7 +43,7 @@ def _refuse_result(source: Source) -> None:
     words = outside_of_brackets([source.tokens[i].text for i in source.head])
     result = sorted(_VALUES & set(words))
     if result and "__global__" in words and not {"void", "auto"} & set(words):
-        message = f"a __global__ function returns void, and this one {result[0]}: give the result by a pointer"
+        message = f"a __global__ function must return void, not {result[0]}: write the result through a pointer"
         _refuse(source, source.head[0], message)
 
 
@@ -51,9 +51,7 @@ def _refuse_references(source: Source) -> None:
     """Refuse parameters that are references: the kernel would get the address of a variable of the host."""
     for index in _parameters(source):
         if source.tokens[index].text in ("&", "&&"):
-            message = (
-                "a parameter of a __global__ function is no reference: pass a value, or a pointer to device memory"
-            )
+            message = "a __global__ function cannot take a parameter by reference: pass a value, or a pointer"
             return _refuse(source, source.head[0], message)
     return None
 
@@ -84,9 +82,9 @@ def _refuse_host_code(source: Source, opened: int) -> None:
         if source.tokens[index].kind is not Kind.NAME:
             continue
         if text in _OF_THE_HOST and _is_of_std(source, index):
-            return _refuse(source, index, f"std::{text} is for the host: device code cannot call its functions")
+            return _refuse(source, index, f"device code cannot use std::{text}: its functions are for the host only")
         if text in of_host and _is_call(source, opened, index):
-            message = f"{text} is a function of the host, which device code cannot call: declare it __host__ __device__"
+            message = f"device code cannot call the host function {text}: declare it __host__ __device__"
             return _refuse(source, index, message)
     return None
 

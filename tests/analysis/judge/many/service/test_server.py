@@ -116,9 +116,9 @@ def test_whether_it_is_there_is_no_secret(service: Service) -> None:
 @pytest.mark.parametrize(
     ("body", "status", "said"),
     [
-        (b"{", 400, "no JSON"),
-        (b"[]", 400, "no JSON object"),
-        (b"[" * 100_000, 400, "no JSON"),
+        (b"{", 400, "not JSON"),
+        (b"[]", 400, "not a JSON object"),
+        (b"[" * 100_000, 400, "not JSON"),
         (b'{"reference": "x"}', 400, "answer is not there"),
         (b'{"reference": "x", "answer": 1}', 400, "expected str, got int"),
         (b'{"reference": "x", "answer": "y", "seeds": 1}', 400, "there is no field 'seeds'"),
@@ -141,7 +141,7 @@ def test_a_web_page_of_others_cannot_hand_in(service: Service) -> None:
 def test_a_bad_task_is_the_clients(service: Service) -> None:
     status, headers, said = service.hand_in(reference="x = 1\n")
     assert status == 422
-    assert "is no task" in said["error"]
+    assert "is not a task" in said["error"]
     assert service.ask("GET", headers["Location"])[0] == 422
 
 

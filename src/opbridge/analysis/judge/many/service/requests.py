@@ -28,9 +28,9 @@ def submission_of(body: bytes, timeout: float) -> Submission:
     try:
         fields = json.loads(body)
     except (ValueError, RecursionError):
-        raise InputError("the body is no JSON") from None
+        raise InputError("the body is not JSON") from None
     if not isinstance(fields, dict):
-        raise InputError("the body is no JSON object")
+        raise InputError("the body is not a JSON object")
     for name, value in fields.items():
         kind = _FIELDS.get(name)
         if kind is None:

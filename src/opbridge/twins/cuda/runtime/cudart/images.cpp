@@ -46,7 +46,7 @@ CUresult refuse(const char* image) {
     say("a module is PTX for a GPU");
     return CUDA_ERROR_NO_BINARY_FOR_GPU;
   }
-  say("a module is no image of a program");
+  say("a module is not an image of a program");
   return CUDA_ERROR_INVALID_IMAGE;
 }
 

@@ -56,7 +56,7 @@ const void* place_in_program(const void* at, const void* called_from) {
   const void* const from = image_of(returns_to) != nullptr ? returns_to : called;
   worker.launch().fail(
       worker.block().linear, checks::Failure::bad_call,
-      called == nullptr ? "a call through a null pointer" : "a call of what is no function of the device",
+      called == nullptr ? "a call through a null pointer" : "a call of something that is not a device function",
       {{worker.thread(), from}});
 }
 
