@@ -48,7 +48,7 @@ NVCC = ("compiles with nvcc for sm_80, 90, 100", "可用 nvcc 编译（sm_80、9
 ROWS = (
     Row(
         "formulas: kernel and gradient generated",
-        "一行数学公式：核函数与梯度自动写出",
+        "公式：自动生成核函数与梯度",
         (
             held("waist/formulas/test_formulas.py"),
             held("waist/formulas/test_formulas.py"),
@@ -149,7 +149,7 @@ ROWS = (
         "NPU 上的 Ascend C 核函数",
         (
             NONE,
-            not_run("CANN's command lines are built", "CANN 命令行已核对", "build/toolchains/test_bisheng.py"),
+            not_run("CANN's command lines are built", "已生成 CANN 编译命令", "build/toolchains/test_bisheng.py"),
             NONE,
             NONE,
             NONE,
@@ -162,7 +162,7 @@ ROWS = (
     ),
     Row(
         "a whole PyTorch network converted",
-        "整个转换 PyTorch 网络",
+        "转换完整的 PyTorch 网络",
         (
             NONE,
             NONE,

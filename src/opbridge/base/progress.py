@@ -206,7 +206,7 @@ def _clear() -> str:
 
 
 def _write(text: str) -> None:
-    """Write at once, so that lines of several threads and processes stay whole; who has no stderr misses nothing."""
+    """Write at once, so that lines of several threads and processes stay whole; ignore a closed stderr."""
     with suppress(OSError, ValueError, AttributeError):
         encoding = getattr(sys.stderr, "encoding", None) or "utf-8"
         sys.stderr.write(text.encode(encoding, "backslashreplace").decode(encoding))

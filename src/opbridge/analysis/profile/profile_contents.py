@@ -14,7 +14,7 @@ from opbridge.analysis.profile.registers import Registers
 SECTOR = 32
 """Bytes of global memory that are moved together."""
 _OF_REQUEST = 2
-"""The least cycles of a request to global memory, however small it is.  In products without tiles, which load two
+"""The minimum cycles of a request to global memory, for any size.  In products without tiles, which load two
 values for each that they add, an A100 does one in four cycles."""
 
 

@@ -27,7 +27,7 @@ class Function:
     """Whether its result is a condition."""
     takes_truth: bool = False
     meaning: str = ""
-    """What it is made of, of those that devices have; its derivatives are its own all the same."""
+    """Its definition in functions that devices have; empty if devices have it. Its derivatives are declared anyway."""
     is_public: bool = True
     """Whether formulas call it by its name."""
 
@@ -171,11 +171,11 @@ REDUCTIONS: Mapping[str, str] = MappingProxyType(
         "log_total": "g * exp(x - r)",
     }
 )
-"""Along axes, with the derivative of each; `n` is how many elements are reduced to one, and results keep their axes.
+"""Reductions along axes, with their derivatives; `n` elements are reduced to one, and results keep their axes.
 
-`any` and `all` are of zeros and ones.  `log_total` is the logarithm of the sum of exponentials.  Before that, `largest`
-is taken away, so that these overflow nowhere; it has no gradient, since the result does not depend on it.  `shift` is
-the same, but 0 in place of an infinity.
+`any` and `all` reduce zeros and ones.  `log_total` is the logarithm of the sum of exponentials.  Subtracting `largest`
+first prevents overflow; it has no gradient, since the result does not depend on it.  `shift` equals `largest`, with 0
+in place of an infinity.
 """
 EXTREMES = ("max", "min", "argmax", "argmin")
 """Functions without a value for an empty axis."""

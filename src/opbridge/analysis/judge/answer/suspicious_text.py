@@ -1,4 +1,4 @@
-"""Find in the text of an answer what looks at its judge, or switches off what records it."""
+"""Find text in an answer that inspects its judge or switches off its recorders."""
 
 from __future__ import annotations
 

@@ -42,7 +42,7 @@ class Operators(TorchDispatchMode):  # type: ignore[misc]
 
 
 class Results(TorchDispatchMode):  # type: ignore[misc]
-    """A dispatch mode that keeps what operators return within it, of the given numbers of elements.
+    """A dispatch mode that keeps the results of operators that have one of the given numbers of elements.
 
     Operators that move memory count too: what NumPy or a library of the host computed comes to the device by one.
     """

@@ -1,4 +1,4 @@
-"""Skip calls that would take long and show little that other calls do not."""
+"""Skip slow calls that show little beyond the other calls."""
 
 from __future__ import annotations
 

@@ -145,8 +145,8 @@ def _numbers_differ(message: str) -> Difference:
 def _fine(got: Numbers, exact: Numbers, coarse: Array, least: float) -> tuple[Numbers, Numbers]:
     """Return which elements are right, and the allowed distances.
 
-    Integers and truth values are equal to one of both runs of the reference. What is infinite or no number in one of
-    the runs is the same there, with its sign: a bound says nothing about it.
+    Integers and truth values must equal one of both runs of the reference. Infinities and NaN of either run must match
+    with their sign, because a bound does not apply to them.
     """
     own = numbers(coarse)
     with np.errstate(all="ignore"):

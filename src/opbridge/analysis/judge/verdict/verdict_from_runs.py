@@ -59,7 +59,7 @@ def decide(
     """Return the verdict of an answer whose process has ended or reported all trials.
 
     `expected` and `folder` have the outputs of the reference and of the answer; `left_out` says which sizes were
-    not tried; `policy` says who has to do the work.
+    not tried; `policy` states which operators count as work.
     """
     found = _decided(run, trials, expected, folder, left_out, policy)
     called = tuple(trial for trial in trials if trial.number in run.ran)
