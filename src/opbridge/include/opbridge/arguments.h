@@ -1,4 +1,4 @@
-// What the compiler knows of a kernel, and what a call brings.
+// A kernel as the compiler knows it, and the arguments of a call.
 #ifndef OPBRIDGE_ARGUMENTS_H
 #define OPBRIDGE_ARGUMENTS_H
 
@@ -14,7 +14,7 @@ struct Call;
 struct Slot {
   const ob_arg* arg;  // attributes
   int32_t first;      // tensors: the index in params
-  int32_t count;      // how many; 0 where the caller left it out
+  int32_t count;      // how many; 0 if the caller omitted it
   int64_t numel;      // of the first
 };
 
@@ -30,7 +30,7 @@ struct Kernel {
   const int32_t* dtypes;  // the types T; none for a plain function
   int32_t n_dtypes;
   const Invoker* invokers;  // for each T
-  // Looks at types that follow from T without being T, once T is known; null where there are none.
+  // Checks the types that depend on T, once T is known; null if there are none.
   void (*check_dependent)(const Call& call, const Slot* slots, int32_t instance);
 };
 
@@ -60,7 +60,7 @@ struct Call {
     int64_t product = 1;
     for (int32_t dim = 0; dim < ndims[i]; ++dim) {
       product *= shapes[i][dim];
-      __asm__("" : "+r"(product));  // or -O3 makes vector code for a loop that runs once or twice
+      __asm__("" : "+r"(product));  // prevents vector code by -O3 for a loop that runs once or twice
     }
     return product;
   }
@@ -70,7 +70,7 @@ struct Call {
     return TensorView(params[i], shapes[i], given_strides, slot.numel, ndims[i], DType{dtypes[i]});
   }
 
-  // The strides, even where the caller has none to tell.
+  // The strides, computed if the caller provides none.
   [[gnu::noinline]] const int64_t* explicit_strides(int32_t i) const {
     if (const int64_t* given = strides(i)) return given;
     auto* packed = table<int64_t>(ndims[i]);

@@ -1,7 +1,7 @@
 // From the C call to the kernel's C++ parameters: which slot belongs to which parameter, and whether it fits.
 //
-// What a small kernel costs to compile is mostly what is written here, so that it comes once a kernel, never once a
-// dtype, and failures come once a file, from tables.
+// This code dominates the compile time of a small kernel.  It is therefore instantiated once per kernel, not per dtype,
+// and failures once per file, from tables.
 #ifndef OPBRIDGE_BIND_H
 #define OPBRIDGE_BIND_H
 
@@ -47,7 +47,7 @@ void locate(const Call& call, Slot* slots) {
     Slot& slot = slots[*output];
     slot.first = next;
     slot.count = 1;
-    // A list takes what the other outputs leave.
+    // A list takes the remaining outputs.
     if (kernel.params[*output].flags & OB_PARAM_LIST) {
       slot.count += call.nparam - next - static_cast<int32_t>(attributes - output);
       if (slot.count < 0) fail_count(call);
@@ -61,7 +61,7 @@ void locate(const Call& call, Slot* slots) {
 template <const Kernel& kernel>
 int32_t bind(const Call& call, Slot* slots) {
   locate<kernel>(call, slots);
-  int32_t t_param = -1, t_index = -1;  // the tensor that says what T is
+  int32_t t_param = -1, t_index = -1;  // the tensor that determines T
   for (int32_t k = 0; k < kernel.n_inputs + kernel.n_outputs; ++k) {
     const int32_t p = kernel.order[k];
     const ob_param& param = kernel.params[p];
@@ -90,7 +90,7 @@ int32_t bind(const Call& call, Slot* slots) {
   return instance;
 }
 
-// `types` has for each parameter the dtype it takes.
+// `types` has the dtype of each parameter.
 inline void check_types(const Call& call, const Slot* slots, const int32_t* types) {
   for (int32_t k = 0; k < call.kernel.n_inputs + call.kernel.n_outputs; ++k) {
     const int32_t p = call.kernel.order[k];

@@ -7,7 +7,7 @@
 
 namespace ob {
 
-// A CUDA stream as CUDA's own functions take it, where the kernel is compiled by nvcc.
+// A CUDA stream in CUDA's own type, if nvcc compiles the kernel.
 #if defined(__CUDACC__)
 using Stream = cudaStream_t;
 #else
@@ -24,10 +24,10 @@ namespace [[gnu::visibility("hidden")]] detail {
 
 constexpr size_t kAlignment = 64;
 
-// The header in front of memory that the call took for itself; its blocks form a list that the Frame frees.
+// The header before memory that the call allocated; its blocks form a list that the Frame frees.
 struct ScratchBlock {
   ScratchBlock* next;
-  void* on_device;  // what the block is there to remember; null where it is memory itself
+  void* on_device;  // the device memory that the block records; null if the block is the memory itself
 };
 
 // One C call, or one piece of its parallel work on some thread.
@@ -79,7 +79,7 @@ class Frame {
     return memory;
   }
 
-  // Memory for what is written about the call, which the CPU reads wherever the tensors are.
+  // Host memory for data about the call, wherever the tensors are.
   void* table(size_t bytes) {
     const bool is_scratch = host_ != nullptr && host_->device_type == OB_DEVICE_CPU;
     void* memory = is_scratch ? scratch(bytes) : allocate(bytes);
@@ -99,8 +99,8 @@ class Frame {
   }
 
 #if defined(__CUDACC__)
-  // From CUDA's own pool, for a caller that lends none.  Taken and given back in the order of the stream: the CPU never
-  // waits, and a graph that is being captured gets it as two nodes.
+  // From CUDA's own pool, for a caller that provides none.  Allocated and freed in stream order: the CPU never waits,
+  // and a captured graph gets two nodes.
   void* allocate_on_device(size_t bytes) {
     if (allocate(0) == nullptr) return nullptr;
     return cudaMallocAsync(&blocks_->on_device, bytes, stream()) == cudaSuccess ? blocks_->on_device : nullptr;
@@ -116,7 +116,7 @@ class Frame {
 
 }  // namespace detail
 
-// What a kernel may know of its call; taken as a parameter of its own, anywhere in the list.
+// The call as a kernel sees it: an optional parameter, anywhere in the list.
 class Context {
  public:
   Context(const ob_call* host, void* stream, const char* kernel) : host_(host), stream_(stream), kernel_(kernel) {}

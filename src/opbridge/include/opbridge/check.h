@@ -14,11 +14,11 @@
 #include <type_traits>
 #include <utility>
 
-// For what runs on failure alone: the compiler spends little time on it, and keeps it out of the way.
+// Marks code that runs only on failure: the compiler optimizes it less and moves it out of the hot path.
 #define OB_COLD __attribute__((noinline, cold))
 
-// For functions that are the same in all kernels.  opbridge compiles them once (OB_PARTS_HERE), and links them to the
-// kernels it builds, which then only declare them (OB_PARTS_LINKED); everywhere else they come with the headers.
+// Marks functions that are the same in all kernels.  opbridge compiles them once (OB_PARTS_HERE) and links them to its
+// kernels, which only declare them (OB_PARTS_LINKED); elsewhere the headers define them.
 #if defined(OB_PARTS_HERE)
 #define OB_PART OB_COLD
 #else
@@ -27,7 +27,7 @@
 
 namespace ob {
 
-// What a failing kernel throws: a text of bounded length, since a failure must not fail for want of memory.
+// The exception of a failing kernel: a text of bounded length, because reporting a failure must not need memory.
 class Error : public std::exception {
  public:
   Error() = default;

@@ -1,4 +1,4 @@
-// Element types: the codes of abi.h, the C++ type behind each, and their names in messages.
+// Element types: the codes of abi.h, their C++ types, and their names in messages.
 #ifndef OPBRIDGE_DTYPE_H
 #define OPBRIDGE_DTYPE_H
 
@@ -10,7 +10,7 @@
 #define OB_HOST_DEVICE
 #endif
 
-// Inlined however large, because a loop with a call in it stays scalar.
+// Inlined at any size, because a loop with a call stays scalar.
 #define OB_ALWAYS_INLINE OB_HOST_DEVICE __attribute__((always_inline)) inline
 
 namespace ob {
@@ -32,7 +32,7 @@ constexpr int64_t dtype_sizes[] = {
 
 }  // namespace detail
 
-// In place of an element type: a tensor whose type the kernel looks up itself, by dtype().
+// Instead of an element type: a tensor whose type the kernel reads by dtype().
 struct any {};
 
 // The type of elements as a value, for attributes and for tensors of `any`.
@@ -50,7 +50,7 @@ struct DType {
 
 namespace [[gnu::visibility("hidden")]] detail {
 
-// The code of a C++ type: the one place that says which types tensors may hold.
+// The code of a C++ type: the only list of types that tensors may hold.
 template <class T>
 struct DTypeCode {
   static_assert(

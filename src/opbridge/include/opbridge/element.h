@@ -1,4 +1,4 @@
-// Functions of elements that formulas have and the C library has not, or means otherwise.
+// Functions of elements that formulas have and the C library lacks or defines differently.
 #ifndef OPBRIDGE_ELEMENT_H
 #define OPBRIDGE_ELEMENT_H
 
@@ -8,7 +8,7 @@
 
 namespace ob {
 
-// That is rounded before anything is added to it; on a CPU uncontracted.h sees to that.
+// A product that is rounded before anything is added to it; uncontracted.h ensures this on a CPU.
 template <class F>
 OB_HOST_DEVICE inline F product(F a, F b) {
 #if defined(__CUDA_ARCH__) && !defined(__OPBRIDGE_CUDA_TWIN__)
@@ -22,7 +22,7 @@ OB_HOST_DEVICE inline F product(F a, F b) {
 #endif
 }
 
-// As in PyTorch: of a NaN in either the result is one, and its sign is 0.
+// As in PyTorch: the result is NaN if either value is, and the sign of NaN is 0.
 template <class F>
 OB_HOST_DEVICE inline F maximum(F a, F b) {
   return a > b || a != a ? a : b;
@@ -45,7 +45,7 @@ OB_HOST_DEVICE inline F remainder(F a, F b) {
   return left != F(0) && (left < F(0)) != (b < F(0)) ? left + b : left;
 }
 
-// From what a division leaves, for a quotient is rounded and may be the next whole number.
+// From the remainder, because a rounded quotient may be the next whole number.
 template <class F>
 OB_HOST_DEVICE inline F floor_divide(F a, F b) {
   const F quotient = a / b, left = static_cast<F>(std::fmod(a, b));

@@ -1,4 +1,4 @@
-// What is said of a call that does not fit its kernel: `p` is a C++ parameter, `i` an index in params.
+// Messages for a call that does not fit its kernel: `p` is a C++ parameter, `i` an index in params.
 #ifndef OPBRIDGE_FAILURES_H
 #define OPBRIDGE_FAILURES_H
 
@@ -22,12 +22,12 @@ OB_COLD void check_contiguous(const Call& call, int32_t p, int32_t i);
 
 // A C++ function knows the order of its parameters; their names are the schema's, which opbridge passes.
 
-// Long enough for every form but a name of the user's, which is cut.
+// Long enough for every form; a user's name is cut.
 struct Name {
   char text[64];
 };
 
-// `'y'`, or `input 2 (params[1])` where the caller knows no names.
+// `'y'`, or `input 2 (params[1])` if the caller has no names.
 OB_PART Name tensor_name(const Call& call, int32_t p, int32_t i) {
   Name name;
   const char* const* names = call.host != nullptr ? call.host->arg_names : nullptr;

@@ -8,14 +8,14 @@
 
 extern "C" {
 
-// What MindSpore's block said, read once when its operator was made; it outlives every call.
+// The content of MindSpore's block, read once when its operator was made; it outlives every call.
 struct ob_foreign_call {
   const ob_arg* attributes;  // in the order of the C++ parameters
   int32_t n_attributes;
-  const char* error;  // why the attributes could not be read; null where they could
+  const char* error;  // why the attributes could not be read, or null
 };
 
-// What belongs to a block that <F>Init was handed; null for any other pointer.
+// The data of a block that <F>Init received; null for any other pointer.
 typedef const ob_foreign_call* (*ob_foreign_lookup)(const void* extra);
 }
 

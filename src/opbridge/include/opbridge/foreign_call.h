@@ -1,4 +1,4 @@
-// Calls by hosts other than opbridge, and what any host is told of a failure.
+// Calls by hosts other than opbridge, and the report of a failure to any host.
 #ifndef OPBRIDGE_FOREIGN_CALL_H
 #define OPBRIDGE_FOREIGN_CALL_H
 
@@ -8,7 +8,7 @@
 #include <opbridge/cuda.h>
 #endif
 
-// Null, unless the library is made for MindSpore: then a source beside the kernel's has the definition that counts.
+// Null, unless the library is made for MindSpore: then a second source has the definition that counts.
 extern "C" {
 __attribute__((weak, visibility("hidden"))) ob_foreign_lookup ob_find_foreign_call = nullptr;
 }
@@ -25,10 +25,10 @@ OB_COLD void describe_foreign(Call& call, const char** dtypes, const ob_foreign_
 
 OB_PART int report(const char* kernel, const ob_call* host, const ob_foreign_call* foreign, const char* what) {
 #if defined(__CUDACC__)
-  cudaGetLastError();  // or the next call would be told of this one's failure
+  cudaGetLastError();  // clears the error, which the next call would report otherwise
 #endif
   if (foreign != nullptr) {
-    // MindSpore shows Python what is thrown, and of a return value only the number.
+    // MindSpore passes exceptions to Python, but only the number of a return value.
     Error error;
     error.print("%s: %s", kernel, what);
     throw error;
@@ -41,7 +41,7 @@ OB_PART int report(const char* kernel, const ob_call* host, const ob_foreign_cal
   return 1;
 }
 
-// MindSpore says "bool" or "bool_", and "none" of what is not there.
+// MindSpore writes "bool" or "bool_", and "none" for a missing tensor.
 OB_PART int32_t foreign_dtype(const char* name, int32_t param) {
   if (strcmp(name, "bool_") == 0) return OB_bool;
   if (strcmp(name, "none") == 0) return -1;
@@ -67,7 +67,7 @@ OB_PART void describe_foreign(Call& call, const char** dtypes, const ob_foreign_
   auto* args = table<ob_arg>(kernel.n_inputs + kernel.n_attributes);
   int32_t first = 0;
   for (int32_t k = 0; k < kernel.n_inputs; ++k) {
-    // The one list takes what the other tensors leave.
+    // The only list takes the remaining tensors.
     const bool is_list = params[kernel.order[k]].flags & OB_PARAM_LIST;
     const int32_t count = is_list ? call.nparam - n_tensors + 1 : 1;
     args[k] = ob_arg{is_list ? OB_ARG_TENSORS : OB_ARG_TENSOR, count, {first}};

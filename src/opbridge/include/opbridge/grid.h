@@ -6,8 +6,8 @@
 //     ...
 //   });
 //
-// A row is what the reduced axes span; where none is reduced, it is a piece of at most `Grid::tile` elements.  In a
-// row, every tensor is an array: memory itself where that lies so, a copy where it is broadcast, strided or summed.
+// A row spans the reduced axes; without reduced axes it is a piece of at most `Grid::tile` elements.  In a row, every
+// tensor is an array: its memory if that is contiguous, and a copy if it is broadcast, strided or summed.
 #ifndef OPBRIDGE_GRID_H
 #define OPBRIDGE_GRID_H
 
@@ -19,7 +19,7 @@
 
 namespace ob {
 
-// What a row comes down to.  A NaN among the values is the answer, as in PyTorch.
+// Reductions of a row.  A NaN among the values is the result, as in PyTorch.
 template <class F, class Map>
 F row_sum(int64_t n, const Map& map) {
   return parallel_reduce(n, F(0), map, [](F a, F b) { return a + b; });

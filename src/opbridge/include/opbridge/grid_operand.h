@@ -10,8 +10,8 @@
 namespace ob {
 
 struct Operand : GridOperand {
-  int32_t sum_bytes;  // of an element of what is added up
-  // Of outputs, by type: elements from a row's array, and from what was summed.
+  int32_t sum_bytes;  // size of an element of a sum
+  // Write elements of an output from a row's array or from sums, by type.
   void (*scatter)(void* to, int64_t stride, const void* from, int64_t n);
   void (*finish)(void* to, const void* sums, int64_t n, bool adds);
   void (*add)(void* sums, int64_t stride, const void* from, int64_t n);
@@ -82,7 +82,7 @@ Operand writes(const Out<T>& tensor, bool is_dropped = false) {
   return {{&tensor, tensor.data(), Operand::write, is_dropped, sizeof(T)}, 0, detail::scatter_row<T>, nullptr, nullptr};
 }
 
-// An output smaller than the grid: it gets the sum over what it lacks, of values in `opmath<T>`.
+// An output smaller than the grid: values are summed in `opmath<T>` over the axes that it lacks.
 template <class T>
 Operand sums(const Out<T>& tensor, bool is_dropped = false) {
   return {{&tensor, tensor.data(), Operand::sum, is_dropped, sizeof(T)},
@@ -92,7 +92,7 @@ Operand sums(const Out<T>& tensor, bool is_dropped = false) {
           detail::add_row<T>};
 }
 
-// Zeros for what parts of a formula add to one by one: an output that broadcasts along one of these axes.
+// Clears an output to which parts of a formula add one by one, if it broadcasts along one of these axes.
 template <class T>
 void clear_shared(const Out<T>& tensor, std::initializer_list<int64_t> axes) {
   for (const int64_t axis : axes) {

@@ -6,7 +6,7 @@
 #include <opbridge/grid_rows.h>
 #include <opbridge/kernel.h>
 
-// A part that is run for each row.
+// A part that runs for each row.
 #if defined(OB_PARTS_HERE)
 #define OB_WARM_PART __attribute__((noinline))
 #else
@@ -20,7 +20,7 @@ OB_PART Grid::Grid(const Axes& axes, std::initializer_list<Operand> operands) : 
   for (int32_t k = 0; k < n_operands_; ++k) settle(operands_[k]);
 }
 
-// Where no axis is reduced, rows are pieces: of the last dimension where it is long, across dimensions otherwise.
+// Without reduced axes, rows are pieces of the last dimension if it is long, and span dimensions otherwise.
 OB_PART void Grid::cut() {
   is_cut_ = true;
   n_outer_ = 0;
@@ -36,7 +36,7 @@ OB_PART void Grid::cut() {
   rows_ = length_ > 0 ? total_ / length_ * pieces_ : 0;
 }
 
-// What was added up, to where it belongs; the output may have other parts.
+// Writes sums to their places; the output may have other parts.
 OB_PART void Grid::finish_sums(const Placed& operand, const char* sums, int32_t d, int64_t at) const {
   if (d == rank_) {
     operand.of.finish(static_cast<char*>(operand.of.data) + at * operand.of.bytes, sums + at * operand.of.sum_bytes, 1,
@@ -61,12 +61,12 @@ OB_PART void Grid::settle(Placed& operand) {
     is_whole = is_whole && operand.strides[d] != 0;
     operand.is_shared = operand.is_shared || (operand.strides[d] == 0 && (d < n_outer_ || is_cut_));
   }
-  // Nothing is added up where every element of the grid has a place of its own.
+  // Nothing is summed if every element of the grid has a separate place.
   if (operand.of.use == Operand::sum && is_whole && total_ > 0) operand.of.use = Operand::store;
 }
 
 OB_PART void Grid::run(void (*body)(const void* f, Row& row), const void* f) const {
-  // Sums that two rows share are added up apart, in pieces whose number follows from the shapes.
+  // Rows that share a sum add to separate pieces, whose number depends only on the shapes: results are reproducible.
   int64_t pieces = 1, shared = 0;
   bool any_shared = false;
   for (int32_t k = 0; k < n_operands_; ++k) {
@@ -130,7 +130,7 @@ namespace [[gnu::visibility("hidden")]] detail {
 
 using Gather = void (*)(void* to, const void* from, int64_t stride, int64_t n);
 
-// Whatever the type is: an element is its bits.
+// For any type: an element is its bits.
 template <class Bits>
 __attribute__((noinline)) void gathered(void* to, const void* from, int64_t stride, int64_t n) {
   Bits* copy = static_cast<Bits*>(to);

@@ -25,7 +25,7 @@ class Grid : public GridShape<Operand> {
  private:
   friend class Row;
 
-  // Everything but the body is the same for all kernels: grid_parts.h.
+  // Everything except the body is the same for all kernels: grid_parts.h.
   void run(void (*body)(const void* f, Row& row), const void* f) const;
 
   int64_t pieces_ = 1;
@@ -63,7 +63,7 @@ class Grid : public GridShape<Operand> {
     offset = 0;
     for (int32_t d = rank_ - 1; d >= 0; --d) {
       int64_t& from = d >= n_outer_ ? begin : row;
-      // The first dimension of rows, or within a row, has what is left; it may have no elements.
+      // The first dimension, of rows or within a row, has the remaining elements, possibly none.
       const bool is_first = d == 0 || d == n_outer_;
       index[d] = is_first || sizes_[d] == 0 ? from : from % sizes_[d];
       if (!is_first && sizes_[d] != 0) from /= sizes_[d];
@@ -92,7 +92,7 @@ class Row {
     return static_cast<const T*>(operand.of.data)[offset(operand)];
   }
 
-  // Where an output's elements go; of a sum, what is added to them.
+  // Memory for an output's elements; for a sum, the values to add to them.
   template <class T>
   T* write(int32_t k) {
     const Grid::Placed& operand = grid_.operands_[k];

@@ -1,4 +1,4 @@
-// The shape that a formula's tensors broadcast to, and how each of them lies in it.
+// The shape that a formula's tensors broadcast to, and the layout of each tensor in it.
 //
 // Dimensions are in two groups: those before `n_outer_` count rows, those from there on are walked within a row.
 #ifndef OPBRIDGE_GRID_SHAPE_H
@@ -34,21 +34,20 @@ inline int64_t less(int64_t a, int64_t b) { return a < b ? a : b; }
 
 }  // namespace detail
 
-// Some places of an axis, which is counted from the end: `count` of them from `start` on, every `step`-th; the axis has
-// `whole`.
+// A slice of an axis, which is counted from the end: `count` places from `start`, every `step`-th of `whole`.
 struct Cut {
   int64_t axis, start, count, step, whole;
 };
 
-// What a grid does with a tensor, whatever device it is on.
+// The use of a tensor by a grid, on any device.
 struct GridOperand {
-  enum Use { read, write, sum, store };  // to store is to sum one value for each element
+  enum Use { read, write, sum, store };  // `store` is a sum of one value per element
   static constexpr int32_t max_cuts = 4;
 
   const TensorView* view;
   void* data;
   Use use;
-  bool is_dropped;  // it lacks the reduced axes: one value a row
+  bool is_dropped;  // it lacks the reduced axes: one value per row
   int32_t bytes;    // of an element
   Cut cuts[max_cuts] = {};
   int32_t n_cuts = 0;
@@ -62,7 +61,7 @@ Of cut(Of operand, const Cut& part) {
   return operand;
 }
 
-// Whether a tensor is more than one place along an axis, which is counted from the end.
+// Whether a tensor has more than one place along an axis, which is counted from the end.
 inline bool has_axis(const TensorView& view, int64_t axis) { return -axis <= view.ndim() && view.size(axis) != 1; }
 
 // The size along an axis, counted from the end, of what these tensors broadcast to.
@@ -78,8 +77,7 @@ OB_COLD inline void check_divides(int64_t size, int64_t parts) {
   if (size % parts != 0) fail("a formula takes ", parts, " equal parts of an axis of size ", size);
 }
 
-// What is added up along some axes is there as long as everything that it is broadcast with: a shorter one would be
-// counted several times.
+// A summed value must have the full size along its reduced axes: a broadcast one would be counted several times.
 OB_COLD inline void check_spans(const Axes& axes, std::initializer_list<const TensorView*> added,
                                 std::initializer_list<const TensorView*> all) {
   int64_t rank = 0;
@@ -94,7 +92,7 @@ OB_COLD inline void check_spans(const Axes& axes, std::initializer_list<const Te
   }
 }
 
-// `Of` is a GridOperand that knows more of its device.
+// `Of` is a GridOperand with more about its device.
 template <class Of>
 class GridShape {
  public:
@@ -104,7 +102,7 @@ class GridShape {
   int64_t numel() const { return total_; }
   int64_t rows() const { return rows_; }
 
-  // Of nothing there is no largest and no first.
+  // Without elements there is no largest and no first one.
   OB_COLD void needs_elements(const char* what) const {
     if (is_reduced_ && length_ == 0) {
       fail(what, "() takes an axis that has elements, and here it has none; ask for its size before the call");
@@ -116,10 +114,10 @@ class GridShape {
     Of of;
     int64_t strides[max_rank];
     int64_t origin;      // where its part begins
-    bool adds;           // a sum that other parts go to as well
-    int64_t row_stride;  // along a row, where it has one
-    bool is_array;       // a row of it lies in memory as it is
-    bool is_shared;      // a sum whose elements two rows may go to
+    bool adds;           // a sum that other parts add to as well
+    int64_t row_stride;  // along a row, if it has one
+    bool is_array;       // its rows are contiguous in memory
+    bool is_shared;      // a sum to which two rows may add
   };
 
   OB_COLD GridShape(const Axes& axes, std::initializer_list<Of> operands) : is_reduced_(axes.is_all || axes.count > 0) {
@@ -150,7 +148,7 @@ class GridShape {
     for (int32_t d = 0; d < rank_; ++d) sizes_[d] = 1;
     for (int32_t d = 0; d < rank_; ++d) is_inner_[d] = axes.is_all;
     for (int32_t a = 0; a < axes.count; ++a) {
-      // A number is an axis of its own, as in PyTorch.
+      // An integer index counts as an axis, as in PyTorch.
       if (rank_ == 0 && (axes.items[a] == 0 || axes.items[a] == -1)) continue;
       const int64_t axis = axes.items[a] < 0 ? axes.items[a] + rank_ : axes.items[a];
       if (axis < 0 || axis >= rank_) fail("axis ", axes.items[a], " does not exist in ", int64_t{rank_}, " dimensions");

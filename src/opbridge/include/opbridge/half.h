@@ -10,8 +10,8 @@
 
 #include "dtype.h"
 
-// The compiler's own half, where the processor converts or computes in vectors of it; the bits are the same as by way
-// of float.  On aarch64 it is always there under this name, and under the other one only since GCC 13.
+// The compiler's half, if the processor converts or computes with it; results equal those through float.  On aarch64
+// this name always exists, the other one only since GCC 13.
 #if defined(__CUDACC__)
 #elif defined(__aarch64__)
 #define OB_NATIVE_HALF __fp16
@@ -19,7 +19,7 @@
 #define OB_NATIVE_HALF _Float16
 #endif
 
-// Where a GPU has one instruction: what is profiled calls it, and the call is counted instead of what stands in it.
+// A GPU has one instruction for this: profiled code calls it, and the profile counts the call instead of its body.
 #if defined(OPBRIDGE_TWIN_PROFILE)
 #define OB_ONE_INSTRUCTION [[gnu::noinline]]
 #else
@@ -102,7 +102,7 @@ OB_ONE_INSTRUCTION OB_HOST_DEVICE inline uint16_t float_to_bfloat16(float value)
 #endif
 }
 
-// The same by arithmetic alone, in types with so many bits after the first: what a constant is made of.
+// The same by arithmetic alone, for constants, in types with that many bits after the first.
 OB_HOST_DEVICE constexpr uint16_t constant_bits(float value, int digits, int least_exponent, uint16_t infinity) {
   if (value != value) return static_cast<uint16_t>(infinity | (1u << (digits - 1)));
   const uint16_t sign = __builtin_copysignf(1.0f, value) < 0 ? 0x8000 : 0;

@@ -1,8 +1,7 @@
 // Rows of halves to float and back.
 //
-// What g++ makes of a loop over ob::half is vector code of a dozen operations; the instruction that AVX2 has for it,
-// and AVX-512 too, it does not take in loops.  A float that is no number stays one, and its other bits are the
-// processor's.
+// For a loop over ob::half g++ emits a dozen vector operations instead of the conversion instruction of AVX2 and
+// AVX-512.  A NaN stays a NaN; its payload is the processor's.
 #ifndef OPBRIDGE_HALVES_H
 #define OPBRIDGE_HALVES_H
 

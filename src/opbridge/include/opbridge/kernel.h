@@ -1,4 +1,4 @@
-// What kernel authors include; C++17, header only, no framework header.
+// The header for kernels: C++17, header only, no framework header.
 //
 //   template <class T>
 //   void scaled_add(ob::In<T> x, ob::In<T> y, ob::Out<T> out, double alpha) {
@@ -29,11 +29,11 @@ struct Function;
 
 template <class R, class... A>
 struct Function<R (*)(A...)> {
-  // Clang wants to know the sizes of arrays that constants are made from.
+  // Clang needs the sizes of arrays in constant expressions.
   static constexpr bool is_context[sizeof...(A) + 1] = {std::is_same<std::decay_t<A>, Context>::value..., false};
   static constexpr ob_param all_specs[sizeof...(A) + 1] = {Param<std::decay_t<A>>::spec..., {}};
 
-  // Which slot a C++ parameter has: a Context takes none.
+  // The slot of a C++ parameter; a Context takes none.
   static constexpr int32_t slot_of(size_t parameter) {
     int32_t slot = 0;
     for (size_t i = 0; i < parameter; ++i) slot += !is_context[i];
@@ -73,7 +73,7 @@ struct Function<R (*)(A...)> {
   }
 };
 
-// Since C++17 noexcept is part of a function's type; a kernel may say it.
+// noexcept is part of a function's type since C++17; kernels may have it.
 template <class R, class... A>
 struct Function<R (*)(A...) noexcept> : Function<R (*)(A...)> {};
 
@@ -83,7 +83,7 @@ struct Table {
   T items[n > 0 ? n : 1];
 };
 
-// Everything OB_KERNEL exports of one kernel.  The only T is void where the kernel is a plain function.
+// Everything that OB_KERNEL exports for one kernel.  T is void if the kernel is a plain function.
 template <class Functions, class First, class... Rest>
 struct Export {
   template <class T>
@@ -106,7 +106,7 @@ struct Export {
   }
   static constexpr auto dtypes = make_dtypes();
 
-  // The parameter as instantiation k has it.
+  // The parameter in instantiation k.
   static constexpr ob_param spec(int32_t k, int32_t p) {
     constexpr ob_param (*specs[])(int32_t) = {&FunctionOf<First>::spec, &FunctionOf<Rest>::spec...};
     return specs[k](p);
@@ -121,7 +121,7 @@ struct Export {
   }
   static constexpr auto types = make_types();
 
-  // The parameter as the signature says it: T where it follows T, open where it depends on T in some other way.
+  // The parameter in the signature: T if its type is T, open if it depends on T in another way.
   static constexpr ob_param merged(int32_t p) {
     ob_param param = spec(0, p);
     const bool is_tensor = param.role != OB_PARAM_ATTR;
@@ -217,13 +217,13 @@ struct Export {
   };                                           \
   OB_EXPORT(name, __VA_ARGS__)
 
-// Who runs the kernel for its host: a twin lends it the host's tensors, as device memory, and tells what it has found.
+// Runs the kernel for its host: a twin maps the host's tensors as device memory and reports findings.
 #if !defined(OB_CALLED_BY_HOST)
 #define OB_CALLED_BY_HOST(function, name, nparam, params, ndims, shapes, dtypes, stream, extra) \
   function(nparam, params, ndims, shapes, dtypes, stream, extra)
 #endif
 
-// The C function gets a name of its own in C++, where `name` is taken by the kernel, and `name` as its symbol.
+// The C function has another name in C++, because the kernel is called `name`; its symbol is `name`.
 #define OB_EXPORT(name, ...)                                                                                           \
   extern "C" {                                                                                                         \
   __attribute__((visibility("default"))) extern const ob_signature name##_ob_signature;                                \

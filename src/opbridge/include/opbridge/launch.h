@@ -1,4 +1,4 @@
-// What opbridge writes around a kernel of Ascend C to start it for an operator; nobody includes it by hand.
+// Support for the functions that opbridge generates to launch an Ascend C kernel; not for direct use.
 #ifndef OPBRIDGE_LAUNCH_H
 #define OPBRIDGE_LAUNCH_H
 
@@ -12,7 +12,7 @@ inline void check(aclError status, const char* what) {
   if (status != ACL_SUCCESS) fail(what, " failed with the error ", int64_t{status}, " of acl");
 }
 
-// Memory of the device that is all zeros, as SyncAll wants it.
+// Zeroed device memory, as SyncAll requires.
 inline void* workspace(const Context& context, int64_t bytes) {
   if (bytes < 0) fail("a workspace of ", bytes, " bytes");
   void* const memory = scratch(static_cast<size_t>(bytes));
@@ -23,7 +23,7 @@ inline void* workspace(const Context& context, int64_t bytes) {
 template <class Struct>
 void* on_device(const Context& context, const Struct& value) {
   void* const memory = scratch(sizeof value);
-  // Waits, because the value is gone when the kernel's host returns.
+  // Waits, because the value is destroyed when the kernel's host function returns.
   check(aclrtMemcpyAsync(memory, sizeof value, &value, sizeof value, ACL_MEMCPY_HOST_TO_DEVICE, context.stream()),
         "copying the tiling");
   check(aclrtSynchronizeStream(context.stream()), "copying the tiling");

@@ -2,8 +2,8 @@
 //
 //   ob::map(out, [=](float x, float y) { return x > 0 ? x : x * y; }, x, weight);
 //
-// A half or bfloat16 comes as a float, and the result is rounded once.  Halves are converted in rows by the processor's
-// instruction for it, which g++ puts into no loop of its own.
+// A half or bfloat16 arrives as a float, and the result is rounded once.  Rows of halves are converted by the
+// processor's instruction, which g++ does not use in loops by itself.
 #ifndef OPBRIDGE_MAP_H
 #define OPBRIDGE_MAP_H
 
@@ -14,7 +14,7 @@
 namespace ob {
 namespace [[gnu::visibility("hidden")]] detail {
 
-// So many elements are converted at a time that all rows stay in the nearest cache.
+// Elements converted at a time: all rows fit the first-level cache.
 constexpr int64_t row_length = 512;
 
 inline void widen(const bfloat16* from, float* to, size_t n) {
@@ -24,7 +24,7 @@ inline void narrow(const float* from, bfloat16* to, size_t n) {
   for (size_t i = 0; i < n; ++i) to[i] = from[i];
 }
 
-// Some elements of a tensor, as what one computes in.
+// Some elements of a tensor, in the type of the computation.
 template <class T>
 class Row {
  public:
@@ -45,7 +45,7 @@ template <class T>
 OB_ALWAYS_INLINE T element(const T* from, int64_t i) {
   return from[i];
 }
-// As Tensor reads it.
+// Reads an element as Tensor does.
 OB_ALWAYS_INLINE bool element(const bool* from, int64_t i) { return reinterpret_cast<const uint8_t*>(from)[i] != 0; }
 
 template <class T, class F, class... X>

@@ -1,4 +1,4 @@
-// ob::parallel_for, parallel_rows and parallel_reduce, on the threads of whoever called the kernel.
+// ob::parallel_for, parallel_rows and parallel_reduce, on the threads of the kernel's caller.
 //
 // Inside the body of a loop, further loops run serially on their thread.  An exception in a body stops the loop and
 // arrives at the caller.
@@ -16,15 +16,15 @@
 
 namespace ob {
 
-// Pieces worth a thread when an iteration costs about as much as reading and writing one element.
+// Iterations per thread, if one costs about as much as reading and writing one element.
 constexpr int64_t default_grain = 32768;
 
 namespace [[gnu::visibility("hidden")]] detail {
 
 using Body = void (*)(void* state, int64_t begin, int64_t end);
 
-// One parallel loop, alive on its caller's stack until the last piece is done; `failure` belongs to the piece that set
-// `failed`.
+// One parallel loop, on its caller's stack until the last piece is done.  Only the piece that set `failed` may write
+// `failure`.
 struct Loop {
   Body body;
   void* state;
@@ -62,8 +62,8 @@ inline void run_piece(void* state, int64_t begin, int64_t end) {
   if (loop.failed) std::rethrow_exception(loop.failure);
 }
 
-// A copy on this thread's stack, where it is cheap: the compiler then sees that no store of the loop changes what the
-// function captured.
+// Copies the function to this thread's stack if that is cheap: the compiler then knows that no store of the loop
+// changes its captures.
 template <class F>
 using OwnCopy = std::conditional_t<std::is_trivially_copyable<F>::value, const F, const F&>;
 
@@ -89,7 +89,7 @@ void parallel_for(int64_t n, const F& f, int64_t grain = default_grain) {
   detail::run_loop(n, grain < 1 ? 1 : grain, detail::run_body<F>, const_cast<F*>(&f));
 }
 
-// Calls f(row) for every row below `rows`, of about `width` elements each: as many to a thread as are worth one.
+// Calls f(row) for every row below `rows`; a row has about `width` elements, which determine the rows per thread.
 template <class F>
 void parallel_rows(int64_t rows, int64_t width, const F& f) {
   parallel_for(rows, f, default_grain / (width < 1 ? 1 : width));

@@ -1,4 +1,4 @@
-// The kinds of C++ parameter a kernel may have: what each says of itself, and how it is made from the C call.
+// The kinds of C++ parameter of a kernel: how each describes itself, and how it is made from the C call.
 #ifndef OPBRIDGE_PARAM_H
 #define OPBRIDGE_PARAM_H
 
@@ -10,7 +10,7 @@
 namespace ob {
 namespace [[gnu::visibility("hidden")]] detail {
 
-// The primary template refuses: what may be a parameter is one of the specialisations below.
+// The primary template rejects a type: valid parameters are the specialisations below.
 template <class T, class Enable = void>
 struct Param {
   static_assert(
@@ -20,7 +20,7 @@ struct Param {
       "be ob::Optional, and tensors ob::List");
 };
 
-// A dense layout asks for no strides, and the host makes a copy of what has gaps; a strided one takes what comes.
+// A dense layout needs no strides: the host copies tensors with gaps.  A strided one takes any tensor.
 template <class Tensor, class T, class Layout, int32_t role>
 struct TensorParam {
   static constexpr bool is_strided = std::is_same<Layout, strided>::value;
@@ -40,7 +40,7 @@ struct Param<Out<T, Layout>> : TensorParam<Out<T, Layout>, T, Layout, OB_PARAM_O
 template <class T, class Layout>
 struct Param<InOut<T, Layout>> : TensorParam<InOut<T, Layout>, T, Layout, OB_PARAM_INOUT> {};
 
-// The host says that an argument was left out by a slot of none.
+// A slot of none means that the argument was omitted.
 template <class T>
 struct Param<Optional<T>> {
   static constexpr ob_param inner = Param<T>::spec;
@@ -68,7 +68,7 @@ struct Param<List<T>> {
   }
 };
 
-// What attributes share: one slot, and the kind that the schema must have.
+// The common part of attributes: one slot, and the kind that the schema must have.
 template <int32_t kind>
 struct Attribute {
   static constexpr ob_param spec = {OB_PARAM_ATTR, 0, kind};
@@ -106,7 +106,7 @@ struct Param<T, std::enable_if_t<std::is_floating_point<T>::value || is_short_fl
   }
 };
 
-// Whole or not: the caller's number says it, and the kernel asks.
+// The caller's number is an int or a float; the kernel can ask which.
 template <>
 struct Param<Scalar> : Attribute<OB_ARG_NONE> {
   static Scalar make(const Call&, const Slot& slot) {
@@ -139,7 +139,7 @@ struct Param<DType> : Attribute<OB_ARG_DTYPE> {
   static DType make(const Call&, const Slot& slot) { return DType{static_cast<int32_t>(slot.arg->v.i)}; }
 };
 
-// Stands for the call itself, and takes none of its arguments.
+// The call itself; takes none of its arguments.
 template <>
 struct Param<Context> {
   static constexpr ob_param spec = {};

@@ -22,7 +22,7 @@ namespace ob {
 // The number is part of the name of the one instance: libraries built against another layout get another pool.
 inline namespace pool_v1 {
 
-// Runs one job at a time; `busy_` is that job's, and whoever finds it set runs his own loop alone.
+// Runs one job at a time: a caller that finds `busy_` set runs its loop alone.
 class Pool {
  public:
   using Body = void (*)(void* state, int64_t begin, int64_t end);
@@ -64,7 +64,7 @@ class Pool {
     Job(int64_t n_, int64_t grain, int limit_, Body body_, void* state_)
         : n(n_), piece(piece_size(n_, grain, limit_)), limit(limit_), body(body_), state(state_) {}
 
-    // Several pieces a thread, so that one slow thread does not hold up the rest; never less than the grain.
+    // Several pieces per thread, so that one slow thread does not delay the rest; at least the grain.
     static int64_t piece_size(int64_t n, int64_t grain, int limit) {
       const int64_t pieces = static_cast<int64_t>(limit) * 4;
       const int64_t even = n / pieces + (n % pieces != 0);
@@ -125,7 +125,7 @@ class Pool {
       pthread_mutex_unlock(&mutex_);
       job->work();
       pthread_mutex_lock(&mutex_);
-      if (job_ == job) job_ = nullptr;  // nothing is left in it to join
+      if (job_ == job) job_ = nullptr;  // no piece is left to join
       if (--job->helpers == 0) pthread_cond_signal(&finished_);
     }
   }
@@ -135,7 +135,7 @@ class Pool {
       if (pthread_atfork(nullptr, nullptr, forget_threads) != 0) return false;
       fork_handled_ = true;
     }
-    // Signals stay with the program's own threads, but for those a thread brings upon itself.
+    // Signals go to the program's own threads, except those that a thread causes itself.
     sigset_t others, before;
     sigfillset(&others);
     for (const int own : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT}) sigdelset(&others, own);

@@ -1,16 +1,16 @@
-// ob::sum, maximum, minimum and reduce: one number of many, on the thread that asks, as vector code.
+// ob::sum, maximum, minimum and reduce: reductions on the calling thread, as vector code.
 //
 //   const T mean = ob::sum(width, [=](int64_t j) { return row[j]; }) / width;
 //
-// A running value would keep the compiler to the order it is written in, one element after the other.  These keep many
-// side by side: how many, and in which order they come together, depends on the type and on n alone.
+// A running value forces the compiler to add one element after the other.  These functions keep many partial values:
+// their number and the order in which they are combined depend only on the type and on n.
 #ifndef OPBRIDGE_REDUCE_H
 #define OPBRIDGE_REDUCE_H
 
 #include <opbridge/half.h>
 
-// Rounds of a loop are independent by definition; saying so spares g++ checks for overlap at run time.  Clang would
-// also warn of each loop that it cannot vectorise.
+// Iterations are independent by definition; the pragma saves g++ checks for overlap at run time.  Clang would also warn
+// about each loop that it cannot vectorise.
 #if defined(__clang__)
 #define OB_INDEPENDENT
 #else
@@ -20,14 +20,14 @@
 namespace ob {
 namespace [[gnu::visibility("hidden")]] detail {
 
-// Enough for four registers of AVX-512, since an addition waits four cycles for the one before it; what is no plain
-// number has no registers to fill.
+// Fills four AVX-512 registers, since an addition waits four cycles for the previous one; types other than plain
+// numbers use one value.
 template <class R>
 constexpr int64_t running_values = !std::is_arithmetic<R>::value ? 1
                                    : sizeof(R) >= 8              ? 32
                                                                  : 64;
 
-// Of map(begin) to map(end - 1), of which there is one at least.
+// Combines map(begin) to map(end - 1), at least one value.
 template <class R, class Map, class Combine>
 OB_ALWAYS_INLINE R reduce_range(int64_t begin, int64_t end, const Map& map, const Combine& combine) {
   constexpr int64_t lanes = running_values<R>;
@@ -60,7 +60,7 @@ OB_ALWAYS_INLINE R reduce_range(int64_t begin, int64_t end, const Map& map, cons
 }  // namespace detail
 
 // combine(init, map(0), ..., map(n - 1)) of a `combine` that is associative and, for arithmetic types, commutative.
-// `map` may write what it computes to an element of its own on the way.
+// `map` may also write its value to a separate element.
 template <class R, class Map, class Combine>
 OB_ALWAYS_INLINE R reduce(int64_t n, R init, const Map& map, const Combine& combine) {
   return n > 0 ? static_cast<R>(combine(init, detail::reduce_range<R>(0, n, map, combine))) : init;
@@ -73,14 +73,15 @@ using Term = opmath<std::decay_t<decltype(std::declval<const Map&>()(int64_t{}))
 
 }  // namespace detail
 
-// map(0) + ... + map(n - 1); of halves as a float.
+// map(0) + ... + map(n - 1); the sum of halves is a float.
 template <class Map>
 OB_ALWAYS_INLINE detail::Term<Map> sum(int64_t n, const Map& map) {
   using R = detail::Term<Map>;
   return reduce(n, R(0), map, [](R a, R b) { return R(a + b); });
 }
 
-// The largest of map(0) to map(n - 1), and not a number where one of them is none; of nothing, the least there is.
+// The largest of map(0) to map(n - 1); NaN if one of them is NaN; the least value of the type, -infinity for floats, if
+// n is 0.
 template <class Map>
 OB_ALWAYS_INLINE detail::Term<Map> maximum(int64_t n, const Map& map) {
   using R = detail::Term<Map>;
@@ -92,7 +93,7 @@ OB_ALWAYS_INLINE detail::Term<Map> maximum(int64_t n, const Map& map) {
   });
 }
 
-// The smallest, likewise.
+// The smallest of map(0) to map(n - 1); NaN if one of them is NaN; the greatest value of the type if n is 0.
 template <class Map>
 OB_ALWAYS_INLINE detail::Term<Map> minimum(int64_t n, const Map& map) {
   using R = detail::Term<Map>;

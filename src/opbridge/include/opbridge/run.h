@@ -7,20 +7,20 @@
 namespace ob {
 namespace [[gnu::visibility("hidden")]] detail {
 
-// `extra` where it is opbridge's, null where it is somebody else's.
+// `extra` if it is opbridge's, null if it is another host's.
 inline const ob_call* opbridge_host(void* extra) {
   uint64_t magic = 0;
   if (extra != nullptr) memcpy(&magic, extra, sizeof magic);
   return magic == OB_CALL_MAGIC ? static_cast<const ob_call*>(extra) : nullptr;
 }
 
-// Nothing thrown inside gets out of it, unless to MindSpore.
+// No exception leaves it, except to MindSpore.
 template <const Kernel& kernel>
 int run(const char* name, const ob_signature& signature, Slot* slots, int nparam, void** params, const int* ndims,
         int64_t** shapes, const char** dtypes, void* stream, void* extra) {
   const ob_call* host = opbridge_host(extra);
   if (host != nullptr && (host->version != OB_ABI_VERSION || host->size < sizeof(ob_call))) {
-    // Where such a host looks for a message is unknown.
+    // How such a host reads a message is unknown.
     return report(name, nullptr, nullptr,
                   "built for another opbridge than the one that calls it; build the kernel again");
   }

@@ -7,9 +7,9 @@
 namespace ob {
 
 struct contiguous {};  // the default: elements in row-major order, without gaps
-struct strided {};     // any layout; the caller is spared a copy
+struct strided {};     // any layout; avoids a copy by the caller
 
-// Everything about a tensor but the type of its elements.
+// Everything about a tensor except the type of its elements.
 //
 // Shape and strides live in host memory: only what carries OB_HOST_DEVICE may be used inside a CUDA kernel, which takes
 // an Accessor for the rest.
@@ -60,7 +60,7 @@ class TensorView {
   DType dtype_;
 };
 
-// A view that knows its elements' type: T is const where the kernel may not write, and `any` where it has to look.
+// A view with its elements' type: T is const if the kernel may not write, and `any` if it reads the type by dtype().
 template <class T, class Layout>
 class Tensor : public TensorView {
   static constexpr bool is_const = std::is_const<T>::value;
@@ -71,7 +71,7 @@ class Tensor : public TensorView {
  public:
   using value_type = std::remove_const_t<T>;
   using element = std::conditional_t<is_any, std::conditional_t<is_const, const void, void>, T>;
-  // Of what is read and a bool, the value: a loop that loads a byte becomes vector code, and one that loads a bool not.
+  // A bool that is only read is returned by value: a loop that loads bytes is vectorized, one that loads bools is not.
   using reference = std::conditional_t<std::is_same<T, const bool>::value, bool, T&>;
 
   explicit Tensor(const TensorView& view) : TensorView(view) {}
@@ -121,14 +121,14 @@ struct Out : Tensor<T, Layout> {
   using Tensor<T, Layout>::Tensor;
 };
 
-// A tensor that the schema marks as written to, `Tensor(a!)`: the caller's own memory.
+// A tensor that the schema marks as written, `Tensor(a!)`: the caller's memory.
 template <class T, class Layout = contiguous>
 struct InOut : Tensor<T, Layout> {
   using Tensor<T, Layout>::Tensor;
 };
 
-// A tensor of a known number of dimensions that has its shape and strides with it, as code on a GPU needs them.  A
-// tensor becomes one where a `__global__` function takes it.
+// A tensor with a fixed number of dimensions that contains its shape and strides, for code on a GPU.  A tensor converts
+// to it as an argument of a `__global__` function.
 template <class T, int rank>
 class Accessor {
  public:

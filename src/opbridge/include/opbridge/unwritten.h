@@ -33,7 +33,7 @@ inline uint64_t scrambled(uint64_t x) {
   return x ^ (x >> 31);
 }
 
-// The kinds of calls that were looked at: element types, ranks and orders of magnitude.  When the table is full, every
+// The kinds of calls that were checked: element types, ranks and orders of magnitude.  When the table is full, every
 // call of a kind that is not in it counts as known.
 class KnownKinds {
  public:

@@ -1,5 +1,4 @@
-// What a kernel's attributes arrive as, beside plain C++ scalars: views into the caller's memory, valid during the
-// call.
+// The types of a kernel's attributes besides plain C++ scalars: views into the caller's memory, valid during the call.
 #ifndef OPBRIDGE_VALUES_H
 #define OPBRIDGE_VALUES_H
 
@@ -17,7 +16,7 @@ class Array {
   constexpr Array() = default;
   constexpr Array(const T* data, int64_t size) : data_(data), size_(size) {}
 
-  // Of the host alone, where the items are: what is constexpr may be called in device code too.
+  // Not constexpr, because device code could then call it: the items are in host memory.
   const T* data() const { return data_; }
   const T& operator[](int64_t i) const { return data_[i]; }
   const T* begin() const { return data_; }
@@ -56,7 +55,7 @@ class List : public Array<Item> {
   using Array<Item>::Array;
 };
 
-// Text in the caller's memory, with a zero behind it that `size` does not count.
+// Text in the caller's memory, followed by a zero that `size` does not count.
 class String {
  public:
   constexpr String() = default;
@@ -78,7 +77,7 @@ class String {
   int64_t size_ = 0;
 };
 
-// A number that keeps whether it came as an int (or bool) or as a float.
+// A number that remembers whether it was an int (or bool) or a float.
 class Scalar {
  public:
   constexpr Scalar(int64_t value) : integral_(true), i_(value) {}
@@ -99,7 +98,7 @@ class Scalar {
   };
 };
 
-// An argument that the caller may leave out.
+// An argument that the caller may omit.
 template <class T>
 class Optional {
  public:
