@@ -1,4 +1,4 @@
-"""Import frameworks, then fork one program after another.
+"""Import frameworks and the command line, then fork one program after another.
 
     python parent.py SOCKET FRAMEWORK...
 
@@ -8,6 +8,7 @@ ends it when the client is gone.
 
 from __future__ import annotations
 
+import gc
 import importlib
 import io
 import json
@@ -25,6 +26,14 @@ from typing import Any
 
 _MOST_FILES = 65
 COSTS = "OPBRIDGE_TESTS_FORK_COSTS"
+
+
+def import_commands() -> None:
+    """Import the modules of opbridge's commands, which import no framework and read no variable that a test sets."""
+    from opbridge.cli import COMMANDS, module_of
+
+    for name in COMMANDS:
+        module_of(name)
 
 
 def next_start(requests: socket.socket) -> tuple[dict[str, Any], socket.socket]:
@@ -190,7 +199,9 @@ if __name__ == "__main__":
     for framework in (*sys.argv[2:], "numpy"):
         with suppress(ImportError):  # a program may name one that is not installed
             importlib.import_module(framework)
+    import_commands()
     warnings.simplefilter("ignore")  # JAX warns of each fork
+    gc.freeze()  # no fork looks through what was imported
     words = become(*next_start(socket.socket(fileno=int(sys.argv[1]))))
     sys.excepthook = show
     run(words)
