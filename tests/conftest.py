@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,8 @@ from hypothesis import HealthCheck, settings
 
 import opbridge as ob
 from opbridge.build.cache import Cache, Dependencies, KeyBuilder
+from opbridge.verify.check.child_process import started_by
+from opbridge.verify.check.forked_processes import Forks
 from opbridge.waist.op import OpLibrary
 
 # A change fails for what it changed: the same examples in every run. `make fuzz` draws new ones.
@@ -145,6 +148,20 @@ def kernels() -> Path:
 def lib() -> OpLibrary:
     library: OpLibrary = ob.load(KERNELS / "ops.yaml")
     return library
+
+
+@pytest.fixture(scope="session")
+def forks() -> Iterator[Forks]:
+    """Fork processes from one that has imported frameworks, as the demo does.  JAX warns of each fork."""
+    with Forks(["numpy", "torch", "jax"], {"PYTHONWARNINGS": "ignore"}) as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def forked(forks: Forks) -> Iterator[None]:
+    """Start the processes that call operators as forks, in all tests of a module; no sanitizer works there."""
+    with started_by(forks.start):
+        yield
 
 
 @pytest.fixture(scope="session")

@@ -17,6 +17,7 @@ from opbridge.waist.manifest import Manifest
 
 ROOT = Path(__file__).parents[3]
 FOLDER = Path(__file__).parent / "correct"
+pytestmark = pytest.mark.usefixtures("forked")
 EXAMPLES = ("examples/rms_norm/ops.yaml", "examples/transformer/ops.yaml", "examples/lltm/ops.yaml")
 REPRESENTATIVE = ("rope", "rope_backward", "softmax")
 """A formula that refuses odd sizes, the operator derived from it, and one with a sum over an axis."""
@@ -76,6 +77,7 @@ def test_formulas_and_what_is_derived_from_them_are_green_on_a_cold_cache(tmp_pa
     assert "3 unchecked" in printed
 
 
+@pytest.mark.matrix("test_rows.py::test_a_broken_operator_fails_its_row, and test_planted.py")
 def test_bugs_are_red_on_a_cold_cache(tmp_path: Path) -> None:
     references = [word for each in REFERENCES for word in ("--reference", each)]
     code, _, rows = checked(

@@ -5,12 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from chosen_checks import rows_of
 
 import opbridge as ob
 from opbridge.verify.check import Row, Status, check
 from opbridge.waist.op import OpLibrary
 
 FOLDER = Path(__file__).parent / "planted"
+pytestmark = pytest.mark.usefixtures("forked")
 FOUND = {
     "shared_buffer": ("threads", "called from 8 threads at once it gives"),
     "sum_in_any_order": ("determinism", "the same call gives"),
@@ -33,9 +35,8 @@ def library() -> OpLibrary:
 
 
 @pytest.fixture(scope="module")
-def rows(library: OpLibrary) -> dict[tuple[str, str], Row]:
-    checks = sorted({row for row, _ in FOUND.values()})
-    found = check([library[name] for name in FOUND], frameworks=["numpy"], checks=checks, timeout=5.0)
+def rows(library: OpLibrary, forked: None) -> dict[tuple[str, str], Row]:
+    found = rows_of([(library[name], "numpy", row) for name, (row, _) in FOUND.items()], patience=2.0)
     return {(row.operator.partition("::")[2], row.check): row for row in found}
 
 

@@ -8,17 +8,20 @@ from typing import Any
 
 import numpy as np
 import pytest
+from chosen_checks import rows_of
 
 import opbridge as ob
 from opbridge.base.errors import InputError
 from opbridge.verify.check import CHECKS, Row, Status, check
+from opbridge.verify.check.results import INPUTS
 from opbridge.waist.op import OpLibrary
 
 ROOT = Path(__file__).parents[3]
 FOLDER = Path(__file__).parent / "correct"
 RIGHT = ("softplus", "affine", "product", "product_in_parts", "root", "add_", "pick", "ramp", "sum_all")
-IN_NUMPY = ("dtypes", "shapes", "bounds", "strides", "aliasing", "determinism", "threads", "memory", "shard")
-IN_TORCH = ("values", "gradients", "vmap")
+FINDS_INPUTS = "shapes"
+"""Any check: each begins with inputs that the operator accepts."""
+pytestmark = pytest.mark.usefixtures("forked")
 
 BROKEN = [
     ("one_too_many", "numpy", "bounds", "writes behind its output"),
@@ -44,14 +47,10 @@ BROKEN = [
 
 
 @pytest.fixture(scope="module")
-def rows(operators: OpLibrary) -> dict[tuple[str, str, str], Row]:
-    """The broken operators' rows, from one process a framework, and one that nothing else's memory is in."""
-    names = {framework: [name for name, where, *_ in BROKEN if where == framework] for framework in ("numpy", "torch")}
-    checked = [
-        *check(operators.one_too_many, frameworks=["numpy"], checks=["bounds"]),
-        *check([operators[name] for name in names["numpy"][1:]], frameworks=["numpy"], checks=IN_NUMPY),
-        *check([operators[name] for name in names["torch"]], frameworks=["torch"], checks=IN_TORCH),
-    ]
+def rows(operators: OpLibrary, forked: None) -> dict[tuple[str, str, str], Row]:
+    """The row of each broken operator, from one process a framework, and one that nothing else's memory is in."""
+    chosen = [(operators[name], where, FINDS_INPUTS if what == INPUTS else what) for name, where, what, _ in BROKEN]
+    checked = [*rows_of(chosen[:1]), *rows_of(chosen[1:])]
     return {(row.operator.removeprefix("checked::"), row.framework, row.check): row for row in checked}
 
 

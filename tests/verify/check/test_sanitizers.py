@@ -63,6 +63,7 @@ def test_a_thread_that_has_ended_is_not_in_a_race_about_its_own_variables(
     assert len(reports(RACE_WITH_THE_LOADER.format(file=source, state=state))) == findings
 
 
+@pytest.mark.matrix("test_a_thread_that_has_ended_is_not_in_a_race_about_its_own_variables")
 def test_threads_may_end_together(tmp_path: Path) -> None:
     (tmp_path / "short_lived.cpp").write_text(KERNEL)
     (tmp_path / "ops.yaml").write_text(MANIFEST)
