@@ -8,6 +8,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
+import pytest
 import torch
 
 from opbridge.build.cache import Cache
@@ -61,6 +62,12 @@ def formula_library(
     return LibraryRuntime(
         catalog, kernels, lambda: joined, (formula_library, (formulas, types, device, has_gradients))
     ).library()
+
+
+def names_asked_for(request: pytest.FixtureRequest) -> set[str]:
+    """Return the values that `name` has in the tests of this file which this run includes: only they are compiled."""
+    calls = (getattr(item, "callspec", None) for item in request.session.items if item.path == request.path)
+    return {str(call.params["name"]) for call in calls if call and "name" in call.params}
 
 
 def torch_value(text: str, values: Mapping[str, Any]) -> Any:

@@ -7,7 +7,7 @@ import pytest
 import torch
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
-from tests.helpers.formula_library import formula_library, torch_value
+from tests.helpers.formula_library import formula_library, names_asked_for, torch_value
 from tests.helpers.random_formulas import formula_texts, hold_formulas
 
 import opbridge as ob
@@ -53,6 +53,7 @@ PICKED = {
     "powers": "x * y ** 3 + x ** 2 / (2 + y ** 2)",
 }
 TEXTS = {**{f"f_{name}": text for name, text in {**ELEMENTWISE, **REDUCED}.items()}, **PICKED}
+OF_INFINITIES = ("f_max", "f_min", "f_logsumexp", "f_maximum")
 OTHERS = {
     "formulas::scaled(Tensor x, *, float alpha=2.0, int n=3, bool flag=True, str mode='up', Scalar s=1) -> Tensor": (
         "x * alpha * n * s if flag and mode == 'up' else -x"
@@ -73,8 +74,9 @@ OTHERS = {
 
 
 @pytest.fixture(scope="module")
-def lib() -> OpLibrary:
-    texts = {f"formulas::{name}(Tensor x, Tensor y) -> Tensor": text for name, text in TEXTS.items()}
+def lib(request: pytest.FixtureRequest) -> OpLibrary:
+    wanted = {*names_asked_for(request), *OF_INFINITIES, "swiglu", "softmax", "rms_norm"}
+    texts = {f"formulas::{name}(Tensor x, Tensor y) -> Tensor": TEXTS[name] for name in TEXTS if name in wanted}
     return formula_library({**texts, **OTHERS})
 
 
@@ -213,7 +215,7 @@ def test_any_name_will_do_for_an_operator(name: str) -> None:
 def test_infinities_and_nans_are_what_pytorch_makes_of_them(lib: OpLibrary) -> None:
     x = torch.tensor([[1.0, torch.inf], [-torch.inf, -torch.inf], [torch.nan, 1.0], [torch.inf, -1.0]]).double()
     one = torch.ones(2, dtype=torch.double)
-    for name in ("f_max", "f_min", "f_logsumexp", "f_maximum"):
+    for name in OF_INFINITIES:
         expected = torch_value(TEXTS[name], {"x": x, "y": one})
         torch.testing.assert_close(lib[name](x, one), expected, equal_nan=True)
 

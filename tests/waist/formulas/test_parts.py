@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 import torch
-from tests.helpers.formula_library import formula_library
+from tests.helpers.formula_library import formula_library, names_asked_for
 
 from opbridge.base.errors import KernelError, RuleError
 from opbridge.waist.formulas import formula_operators
@@ -128,20 +128,20 @@ ON_TWIN = ("rope", "sizes_as_numbers", "rolled", "mean_of_every_second", "first_
 
 
 @pytest.fixture(scope="module")
-def lib() -> OpLibrary:
-    return formula_library(SCHEMAS)
+def lib(request: pytest.FixtureRequest) -> OpLibrary:
+    return formula_library(_of({*names_asked_for(request), "rope", "glu", "rolled"}))
 
 
 @pytest.fixture(scope="module")
-def twin() -> OpLibrary:
-    of_twin = {
-        schema: text
-        for schema, text in SCHEMAS.items()
-        if schema.startswith(tuple(f"parts::{name}(" for name in ON_TWIN))
-    }
+def twin(request: pytest.FixtureRequest) -> OpLibrary:
+    chosen = _of(names_asked_for(request) & {*ON_TWIN})
     return formula_library(
-        {schema.replace("parts", "parts_cuda"): text for schema, text in of_twin.items()}, "float", "cuda-twin"
+        {schema.replace("parts", "parts_cuda"): text for schema, text in chosen.items()}, "float", "cuda-twin"
     )
+
+
+def _of(names: set[str]) -> dict[str, str]:
+    return {schema: SCHEMAS[schema] for schema, name in zip(SCHEMAS, FORMULAS, strict=True) if name in names}
 
 
 def drawn(shape: Shape, seed: int) -> torch.Tensor:
@@ -161,6 +161,7 @@ def test_values_and_gradients(lib: OpLibrary, name: str) -> None:
     torch.testing.assert_close(mine, theirs)
 
 
+@pytest.mark.cases(4)
 @pytest.mark.parametrize("name", FORMULAS)
 def test_second_derivatives_and_forward_mode(lib: OpLibrary, name: str) -> None:
     _, _, reference, shapes = FORMULAS[name]
