@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
 
 import attacks
@@ -15,6 +16,7 @@ import opbridge as ob
 from opbridge.analysis.judge import Judgement, Verdict
 from opbridge.base.errors import InputError
 
+Judged = Callable[[Path, str], Judgement]
 ALL = {**attacks.FEW, **(attacks.MANY if "OPBRIDGE_ALL_ATTACKS" in os.environ else {})}
 
 
@@ -29,14 +31,8 @@ def task(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "reference.py"
 
 
-def judged(task: Path, folder: Path, source: str) -> Judgement:
-    answer = folder / "answer.py"
-    answer.write_text(source.replace("{reference!r}", repr(str(task))))
-    return ob.judge(task, answer, timeout=300)
-
-
-def test_what_is_right_is_right(task: Path, tmp_path: Path) -> None:
-    found = judged(task, tmp_path, attacks.RIGHT)
+def test_what_is_right_is_right(judged: Judged, task: Path) -> None:
+    found = judged(task, attacks.RIGHT)
     assert found.verdict is Verdict.RIGHT, found
     assert found.holds_for == "all shapes"
     assert "float32[16, 2048]" in found.shapes
@@ -44,17 +40,18 @@ def test_what_is_right_is_right(task: Path, tmp_path: Path) -> None:
     assert Judgement.parse(found.to_json()) == found
 
 
-def test_sizes_may_stand_in_lists(task: Path, tmp_path: Path) -> None:
+@pytest.mark.matrix("test_parts.py::test_lists_of_sizes")
+def test_sizes_may_stand_in_lists(judged: Judged, task: Path, tmp_path: Path) -> None:
     listed = tmp_path / "reference.py"
     listed.write_text(
         attacks.TASK.replace("batch = 16\ndim = 2048", "sizes = [16, 2048]").replace("batch, dim", "*sizes")
     )
-    found = judged(listed, tmp_path, attacks.RIGHT)
+    found = judged(listed, attacks.RIGHT)
     assert (found.verdict, found.holds_for) == (Verdict.RIGHT, "all shapes"), found
     assert "float32[16, 64]" in found.shapes
 
 
-def test_a_library_of_cudas_computes_as_kernels_do(task: Path, tmp_path: Path) -> None:
+def test_a_library_of_cudas_computes_as_kernels_do(judged: Judged, task: Path, tmp_path: Path) -> None:
     by_cublas = attacks.RIGHT.replace(
         "__global__ void kernel", "#include <cublas_v2.h>\n__global__ void kernel"
     ).replace(
@@ -72,52 +69,57 @@ def test_a_library_of_cudas_computes_as_kernels_do(task: Path, tmp_path: Path) -
     product.write_text(
         attacks.TASK.replace("torch.relu(x) * self.scale", "x.T @ x").replace("rand(batch, dim)", "rand(batch, batch)")
     )
-    found = judged(product, tmp_path, by_cublas)
+    found = judged(product, by_cublas)
     assert found.verdict is Verdict.RIGHT, found
 
 
-def test_a_task_that_gives_the_same_for_all_inputs(task: Path, tmp_path: Path) -> None:
+@pytest.mark.matrix(
+    "verdict/test_verdict_from_runs.py::test_a_task_that_gives_the_same_for_all_inputs_is_said_to_be_one"
+)
+def test_a_task_that_gives_the_same_for_all_inputs(judged: Judged, task: Path, tmp_path: Path) -> None:
     constant = tmp_path / "reference.py"
     constant.write_text(attacks.TASK.replace("[2.0]", "[0.0]"))
-    found = judged(constant, tmp_path, attacks.RIGHT)
+    found = judged(constant, attacks.RIGHT)
     assert (found.verdict, found.holds_for) == (Verdict.RIGHT, "published shapes")
     assert [reason.check for reason in found.reasons] == ["constant"]
-    assert judged(constant, tmp_path, attacks.RIGHT.replace("self.scale)", "2)")).verdict is Verdict.WRONG
+    assert judged(constant, attacks.RIGHT.replace("self.scale)", "2)")).verdict is Verdict.WRONG
     constant.write_text(constant.read_text().replace("batch = 16", "batch = 65536"))
-    found = judged(constant, tmp_path, attacks.RIGHT.replace("self.scale)", "2)"))
+    found = judged(constant, attacks.RIGHT.replace("self.scale)", "2)"))
     assert found.verdict is Verdict.WRONG, f"it is so at smaller sizes too: {found}"
 
 
-def test_what_a_task_makes_zero_stays_so(task: Path, tmp_path: Path) -> None:
+def test_what_a_task_makes_zero_stays_so(judged: Judged, task: Path, tmp_path: Path) -> None:
     triangular = tmp_path / "reference.py"
     triangular.write_text(
         attacks.TASK.replace("torch.relu(x)", "torch.relu(torch.tril(x))")
         .replace("[torch.rand", "[torch.tril(torch.rand")
         .replace("dim)]", "dim))]")
     )
-    assert judged(triangular, tmp_path, attacks.RIGHT).verdict is Verdict.RIGHT
+    assert judged(triangular, attacks.RIGHT).verdict is Verdict.RIGHT
 
 
+@pytest.mark.cases(2)
 @pytest.mark.parametrize(
     ("bug", "check"),
     [
         (("y[i] =", "y[i + 1] ="), "out-of-bounds"),
-        (("fmaxf(x[i], 0.0f)", "fabsf(x[i])"), "values"),
         # What the task draws is from 0 to 1.
         (("y[i] =", "y[x[i] >= 3 ? i / 2 : i] ="), "global-race"),
         (("float s, int n", "float s, int n, int m"), "build"),
+        (("fmaxf(x[i], 0.0f)", "fabsf(x[i])"), "values"),
     ],
 )
-def test_what_is_wrong_is_named(task: Path, tmp_path: Path, bug: tuple[str, str], check: str) -> None:
-    found = judged(task, tmp_path, attacks.RIGHT.replace(*bug))
+def test_what_is_wrong_is_named(judged: Judged, task: Path, bug: tuple[str, str], check: str) -> None:
+    found = judged(task, attacks.RIGHT.replace(*bug))
     assert found.verdict is (Verdict.BROKEN if check == "build" else Verdict.WRONG), found
     assert found.reasons[0].check == check, found
     if check != "values":
         assert found.reasons[0].place.startswith("cuda.cu:")
 
 
-def test_an_answer_may_be_right_for_numbers_as_the_task_draws_them(task: Path, tmp_path: Path) -> None:
-    found = judged(task, tmp_path, attacks.RIGHT.replace("x[i]", "(x[i] < 3 ? x[i] : 3)"))
+@pytest.mark.matrix("verdict/test_verdict_from_runs.py::test_an_answer_may_rely_on_numbers_as_its_task_draws_them")
+def test_an_answer_may_be_right_for_numbers_as_the_task_draws_them(judged: Judged, task: Path) -> None:
+    found = judged(task, attacks.RIGHT.replace("x[i]", "(x[i] < 3 ? x[i] : 3)"))
     assert (found.verdict, found.holds_for) == (Verdict.RIGHT, "published numbers"), found
     assert (found.reasons[0].check, found.reasons[0].shape) == ("values", "float32[16, 64] up to 16")
 
@@ -135,17 +137,21 @@ _ROWS = (
 )
 
 
+@pytest.mark.matrix("verdict/test_verdict_from_runs.py::test_what_takes_long_need_not_be_endless")
 @pytest.mark.parametrize(("while_", "verdict"), [("n > 600", Verdict.RIGHT), ("n > 0", Verdict.WRONG)])
 def test_a_kernel_is_endless_that_is_so_at_the_smallest_sizes_too(
     task: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, while_: str, verdict: Verdict
 ) -> None:
+    """In processes of its own, which start with the variable."""
     monkeypatch.setenv("OPBRIDGE_TWIN_TIMEOUT", "3")
     waits = f"for (long turn = 0; {while_} && x[turn % n] < 1e30f; ++turn) {{}}\n  "
-    found = judged(task, tmp_path, attacks.RIGHT.replace("const int i =", waits + "const int i ="))
+    (tmp_path / "answer.py").write_text(attacks.RIGHT.replace("const int i =", waits + "const int i ="))
+    found = ob.judge(task, tmp_path / "answer.py", timeout=300)
     assert found.verdict is verdict, found
     assert [reason.check for reason in found.reasons] == (["endless"] if verdict is Verdict.WRONG else [])
 
 
+@pytest.mark.cases(2)
 @pytest.mark.parametrize(
     ("changes", "check", "message"),
     [
@@ -174,7 +180,7 @@ def test_a_kernel_is_endless_that_is_so_at_the_smallest_sizes_too(
     ],
 )
 def test_what_begins_at_sizes_that_are_too_large_to_run_is_seen(
-    task: Path, tmp_path: Path, changes: tuple[tuple[str, str], ...], check: str, message: str
+    judged: Judged, task: Path, tmp_path: Path, changes: tuple[tuple[str, str], ...], check: str, message: str
 ) -> None:
     vast = tmp_path / "reference.py"
     vast.write_text(attacks.TASK.replace("batch = 16", "batch = 65536 * 4").replace("dim = 2048", "dim = 16384"))
@@ -182,32 +188,33 @@ def test_what_begins_at_sizes_that_are_too_large_to_run_is_seen(
     for change in changes:
         assert change[0] in answer
         answer = answer.replace(*change)
-    found = judged(vast, tmp_path, answer)
+    found = judged(vast, answer)
     assert found.verdict is (Verdict.WRONG if check else Verdict.RIGHT), found
     assert [reason.check for reason in found.reasons] == [check] * bool(check)
     assert all(message in reason.message and reason.shape == "float32[262144, 16384]" for reason in found.reasons)
 
 
 @pytest.mark.parametrize(("gradient", "verdict"), [("g * s * (x > 0)", "right"), ("g * (x > 0)", "wrong")])
-def test_gradients_of_its_own_are_held(task: Path, tmp_path: Path, gradient: str, verdict: str) -> None:
-    found = judged(task, tmp_path, attacks.DIFFERENTIABLE.replace("GRADIENT", gradient))
+def test_gradients_of_its_own_are_held(judged: Judged, task: Path, gradient: str, verdict: str) -> None:
+    found = judged(task, attacks.DIFFERENTIABLE.replace("GRADIENT", gradient))
     assert found.verdict.value == verdict, found
     assert [reason.check for reason in found.reasons] == ["gradients"] * (verdict == "wrong")
 
 
 @pytest.mark.parametrize("name", attacks.SEEN_IN_THE_TEXT)
 def test_who_looks_at_callers_is_told(tmp_path: Path, name: str) -> None:
-    task = tmp_path / "reference.py"
+    task, answer = tmp_path / "reference.py", tmp_path / "answer.py"
     task.write_text(attacks.TASK)
-    found = judged(task, tmp_path, attacks.SEEN_IN_THE_TEXT[name])
+    answer.write_text(attacks.SEEN_IN_THE_TEXT[name])
+    found = ob.judge(task, answer)
     assert found.verdict is Verdict.CHEATING
     assert found.reasons[0].place.startswith("answer.py:")
 
 
 @pytest.mark.parametrize("name", ALL)
-def test_an_attack_is_not_believed(task: Path, tmp_path: Path, name: str) -> None:
+def test_an_attack_is_not_believed(judged: Judged, task: Path, name: str) -> None:
     source, verdict, check = ALL[name]
-    found = judged(task, tmp_path, source)
+    found = judged(task, source)
     assert found.verdict.value == verdict, found
     assert check in [reason.check for reason in found.reasons]
 
@@ -218,24 +225,24 @@ def test_variables_of_compilers_are_no_secret(tmp_path: Path) -> None:
     assert not written('import os\nos.environ["TORCH_CUDA_ARCH_LIST"] = "8.0"\nos.environ.get("CUDA_HOME")\n', "a.py")
 
 
-def test_a_bad_task_is_not_the_answers_fault(tmp_path: Path) -> None:
+def test_a_bad_task_is_not_the_answers_fault(judged: Judged, tmp_path: Path) -> None:
     (tmp_path / "task.py").write_text("class Model: pass\n")
     with pytest.raises(InputError, match="get_inputs is not there"):
-        judged(tmp_path / "task.py", tmp_path, attacks.RIGHT)
+        judged(tmp_path / "task.py", attacks.RIGHT)
 
 
-def test_a_task_imports_what_is_installed(task: Path, tmp_path: Path) -> None:
+def test_a_task_imports_what_is_installed(judged: Judged, task: Path, tmp_path: Path) -> None:
     bringing, lacking = tmp_path / "reference.py", tmp_path / "lacking.py"
     bringing.write_text(
         "from einops import rearrange\n" + attacks.TASK.replace("torch.relu(x)", "rearrange(x.relu(), 'a b -> a b')")
     )
-    assert judged(bringing, tmp_path, attacks.RIGHT).verdict is Verdict.RIGHT
+    assert judged(bringing, attacks.RIGHT).verdict is Verdict.RIGHT
     lacking.write_text("import nowhere_to_be_found\n" + attacks.TASK)
     with pytest.raises(InputError, match="No module named 'nowhere_to_be_found'; pip install nowhere_to_be_found"):
-        judged(lacking, tmp_path, attacks.RIGHT)
+        judged(lacking, attacks.RIGHT)
 
 
-def test_a_task_may_harm_nobody_either(tmp_path: Path) -> None:
+def test_a_task_may_harm_nobody_either(judged: Judged, tmp_path: Path) -> None:
     needs_confinement()
     target = tmp_path / "written"
     task = tmp_path / "task.py"
@@ -243,5 +250,5 @@ def test_a_task_may_harm_nobody_either(tmp_path: Path) -> None:
         attacks.TASK.replace("def get_inputs():", f"def get_inputs():\n    open({str(target)!r}, 'w').close()")
     )
     with pytest.raises(InputError, match=r"is a bad task: \w*Error: .*(Read-only|No such file|Permission)"):
-        judged(task, tmp_path, "class ModelNew: pass\n")
+        judged(task, "class ModelNew: pass\n")
     assert not target.exists()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
 
 import ascend_answer
@@ -11,11 +12,14 @@ import forked_python
 import pytest
 from tests.helpers.confinement import needs_confinement
 
-import opbridge as ob
 from opbridge.analysis.judge import Judgement
 from opbridge.analysis.judge.answer.formats import LAUNCHES, PROJECT, PYTHON, SOURCES, AnswerFormat, answer_format
+from opbridge.analysis.judge.answer.submissions import Options
 from opbridge.analysis.judge.answer.text_checks import seen_in
+from opbridge.analysis.judge.process.prepared import Prepared
+from opbridge.analysis.judge.verdict.judge_one import judge_by
 
+Judged = Callable[[Path, str], Judgement]
 CALL = "custom_ops_lib.scaled_sum(x, y.T.contiguous().T, 0.5)"
 KERNEL = """
 #include "kernel_operator.h"
@@ -87,13 +91,8 @@ def task(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "reference.py"
 
 
-def judged(task: Path, folder: Path, source: str) -> Judgement:
-    (folder / "answer.py").write_text(source)
-    return ob.judge(task, folder / "answer.py", timeout=300)
-
-
-def test_what_is_right_is_right(task: Path, tmp_path: Path) -> None:
-    found = judged(task, tmp_path, ascend_answer.answer())
+def test_what_is_right_is_right(judged: Judged, task: Path) -> None:
+    found = judged(task, ascend_answer.answer())
     assert (found.verdict.value, found.reasons, found.holds_for) == ("right", (), "all shapes"), found
 
 
@@ -109,17 +108,17 @@ def test_what_is_right_is_right(task: Path, tmp_path: Path) -> None:
     ids=["wrong", "does not compile", "is PyTorch's", "is for show"],
 )
 def test_what_is_not_is_named(
-    task: Path, tmp_path: Path, change: tuple[str, str], verdict: str, check: str, place: str
+    judged: Judged, task: Path, change: tuple[str, str], verdict: str, check: str, place: str
 ) -> None:
-    found = judged(task, tmp_path, ascend_answer.answer(change))
+    found = judged(task, ascend_answer.answer(change))
     (reason,) = found.reasons
     assert (found.verdict.value, reason.check, reason.place) == (verdict, check, place), found
 
 
 @pytest.mark.matrix("test_what_is_right_is_right")
-def test_what_launches_its_kernels_itself(task: Path, tmp_path: Path) -> None:
+def test_what_launches_its_kernels_itself(prepared: Prepared, task: Path, tmp_path: Path) -> None:
     (tmp_path / "answer.json").write_text(json.dumps(LAUNCHING))
-    found = ob.judge(task, tmp_path / "answer.json", timeout=300)
+    found = judge_by(prepared, task, tmp_path / "answer.json", Options(timeout=300))
     (reason,) = found.reasons
     assert (found.verdict.value, reason.check, reason.place) == ("wrong", "uninitialised-local", "k.cpp:16"), found
 

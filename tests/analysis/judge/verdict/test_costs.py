@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 from tests.helpers.confinement import needs_confinement
 
-from opbridge.analysis.judge.verdict.costs import costs
+from opbridge.analysis.judge.process.prepared import Prepared
+from opbridge.analysis.judge.verdict.costs import costs, costs_by
 from opbridge.analysis.profile.pytorch.operator_times import START
 from opbridge.base.errors import InputError, KernelError
 from opbridge.verify.check import process_limits
@@ -52,11 +53,11 @@ def test_fewer_passes_over_memory_are_predicted_to_be_faster(tmp_path: Path) -> 
     assert str(found).startswith("predicted for NVIDIA A100 SXM4 80 GB, never measured")
 
 
-def test_an_answer_that_cannot_run_is_said_to_be_one(tmp_path: Path) -> None:
+def test_an_answer_that_cannot_run_is_said_to_be_one(prepared: Prepared, tmp_path: Path) -> None:
     task, answer = task_and_answer(tmp_path)
     answer.write_text(ANSWER.replace("silu(x)", "no_such_function(x)"))
     with pytest.raises(KernelError, match=r"answer\.py cannot be counted: AttributeError"):
-        costs(task, answer, "a100")
+        costs_by(prepared, task, answer, "a100")
 
 
 KERNEL = """
@@ -79,29 +80,31 @@ class ModelNew(torch.nn.Module):
 """
 
 
-def test_kernels_of_its_own_are_found_where_only_it_can_write(tmp_path: Path) -> None:
+def test_kernels_of_its_own_are_found_where_only_it_can_write(prepared: Prepared, tmp_path: Path) -> None:
     task, answer = task_and_answer(tmp_path)
     answer.write_text(KERNEL.replace("LIBRARY", "").replace("#include <cublas_v2.h>", ""))
-    (kernel,) = costs(task, answer, "a100").answer.kernels
+    (kernel,) = costs_by(prepared, task, answer, "a100").answer.kernels
     assert kernel.operations["float"] == 8192 * 8192
     assert kernel.integers > 0
 
 
-def test_what_a_library_computes_is_not_left_out_in_silence(tmp_path: Path) -> None:
+def test_what_a_library_computes_is_not_left_out_in_silence(prepared: Prepared, tmp_path: Path) -> None:
     task, answer = task_and_answer(tmp_path)
     answer.write_text(KERNEL.replace("LIBRARY", "cublasHandle_t handle; cublasCreate(&handle); cublasDestroy(handle);"))
     with pytest.raises(KernelError, match=r"answer\.py cannot be counted: it uses cublas"):
-        costs(task, answer, "a100")
+        costs_by(prepared, task, answer, "a100")
 
 
-def test_memory_is_counted_where_it_is_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_memory_is_counted_where_it_is_used(
+    prepared: Prepared, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     # A limit of 1 GiB: a test must not fill half of the machine.
     monkeypatch.setattr(process_limits, "_most_memory", lambda: 1 << 30)
     task, answer = task_and_answer(tmp_path)
     fills = "import time; held = b'x' * (3 << 29); time.sleep(600)\n"
     answer.write_text(ANSWER.partition("return")[0] + fills)
     with pytest.raises(KernelError, match="it uses more than half of this machine's memory"):
-        costs(task, answer, "a100")
+        costs_by(prepared, task, answer, "a100")
 
 
 def test_an_unknown_chip_is_refused_first(tmp_path: Path) -> None:
