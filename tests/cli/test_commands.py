@@ -280,6 +280,7 @@ def test_a_new_extension_lints_clean_and_passes_its_tests(opbridge: Opbridge, tm
     assert "2 passed" in tested.stdout, tested.stdout
 
 
+@pytest.mark.real_process  # in which the command has not been imported
 def test_where_there_is_no_pytest_the_next_step_is_to_have_it(tmp_path: Path) -> None:
     program = (
         "import importlib.util, sys\n"
