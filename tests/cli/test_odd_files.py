@@ -50,6 +50,7 @@ def library(folder: bytes, source: str) -> None:
     Path(os.fsdecode(folder), "ops.yaml").write_text(manifest, encoding="utf-8")
 
 
+@pytest.mark.cases(4)
 @pytest.mark.parametrize("locale", LOCALES.values(), ids=LOCALES)
 @pytest.mark.parametrize("name", [b"bad\xff", "prüfung 算子".encode()])
 def test_a_folder_may_have_any_name(tmp_path: Path, name: bytes, locale: dict[str, str]) -> None:
