@@ -72,6 +72,7 @@ class AsItRuns(_Holds):
 _GIVEN = torch.ones(2, 3), torch.tensor([1, 0])
 
 
+@pytest.mark.cases(4)
 @pytest.mark.parametrize("make", [Masked, OfABuffer, ThroughItsOwn, TakesPlaces, AsItRuns])
 @pytest.mark.parametrize("to", ["mindspore", "jax"])
 def test_a_branch_goes_as_with_the_example(make: Any, to: str, tmp_path: Path) -> None:

@@ -41,6 +41,7 @@ def _gapped() -> Any:
     return Gapped(torch.nn.Linear(4, 4), torch.nn.ReLU(), torch.nn.Linear(4, 4))
 
 
+@pytest.mark.cases(2)
 @pytest.mark.parametrize("make", [Named, _gapped])
 @pytest.mark.parametrize("to", ["mindspore", "jax"])
 def test_a_name_may_be_any(make: Any, to: str, tmp_path: Path) -> None:

@@ -45,6 +45,7 @@ class DrawsForNothing(torch.nn.Module):
         return x if self.training and drawn < 0.0 else x * 2
 
 
+@pytest.mark.cases(1)
 @pytest.mark.parametrize("to", ["mindspore", "jax"])
 def test_what_is_drawn_for_nothing_does_not_matter(to: str, tmp_path: Path) -> None:
     module, inputs = DrawsForNothing().eval(), (torch.ones(4),)
@@ -55,6 +56,7 @@ def test_what_is_drawn_for_nothing_does_not_matter(to: str, tmp_path: Path) -> N
     assert [each for each in found if not each.is_right] == []
 
 
+@pytest.mark.cases(1)
 @pytest.mark.parametrize("to", ["mindspore", "jax"])
 def test_values_are_put_back_by_their_places(to: str, tmp_path: Path) -> None:
     module, inputs = Versioned().eval(), (torch.randn(8, 4, generator=torch.Generator().manual_seed(0)),)
@@ -85,6 +87,7 @@ class NormsWhatIsNormed(torch.nn.Module):
         return self.again(self.layer(self.norm(x)))
 
 
+@pytest.mark.cases(1)
 @pytest.mark.parametrize("to", ["mindspore", "jax"])
 def test_a_mean_that_is_only_rounding_agrees(to: str, tmp_path: Path) -> None:
     torch.manual_seed(0)

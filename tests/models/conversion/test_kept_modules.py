@@ -154,6 +154,7 @@ class MaskReadOften(torch.nn.Module):
         return torch.where(mask, y, y * 2).masked_fill(mask & (y > 0.5), 1) * chosen[:, 1:]
 
 
+@pytest.mark.cases(1)
 @pytest.mark.parametrize("to", ["mindspore", "jax"])
 def test_a_mask_may_be_read_often(to: str, tmp_path: Path) -> None:
     module = MaskReadOften().eval()
@@ -186,6 +187,7 @@ class WritesADiagonal(torch.nn.Module):
         return blocks
 
 
+@pytest.mark.cases(1)
 @pytest.mark.parametrize("to", ["mindspore", "jax"])
 def test_a_diagonal_is_written(to: str, tmp_path: Path) -> None:
     module = WritesADiagonal().eval()

@@ -71,6 +71,7 @@ class Frozen(torch.nn.Module):
         return self.layer(first) + second
 
 
+@pytest.mark.cases(2)
 @pytest.mark.parametrize("module", [Rescales(1), Frozen()], ids=["rescales", "frozen"])
 @pytest.mark.parametrize("to", ["mindspore", "jax"])
 def test_values_and_gradients_are_pytorchs(module: torch.nn.Module, to: str, tmp_path: Path) -> None:
@@ -89,6 +90,7 @@ def test_a_weight_that_changes_with_every_call_is_refused() -> None:
         converted(Rescales(2).eval(), (torch.ones(2, 3),))
 
 
+@pytest.mark.cases(1)
 @pytest.mark.parametrize("to", ["mindspore", "jax"])
 def test_what_is_written_beside_gradients_is_kept(to: str, tmp_path: Path) -> None:
     module, inputs = Tracks(), (torch.arange(6.0).reshape(2, 3),)
