@@ -13,6 +13,8 @@ from tests.twins.cuda.conftest import CHECKS, KERNELS
 
 from opbridge.build.toolchains import BuildRequest
 
+pytestmark = pytest.mark.matrix("test_fibers.py switches the twin's threads; tests/twins/cuda runs these tests")
+
 blocks, launches, warps = test_blocks.blocks, test_launches.launches, test_warps.warps
 
 test_coordinates = test_launches.test_every_thread_of_three_dimensions_knows_its_place

@@ -217,7 +217,10 @@ def test_the_first_example_is_a_kernel_for_the_cpu_too(tmp_path: Path, host_of: 
     assert out.tolist() == [7, 10]
 
 
-@pytest.mark.parametrize("language", ["cuda-twin", pytest.param("cuda", marks=needs_nvcc)])
+BY_NVCC = [needs_nvcc, pytest.mark.matrix("the twin compiles them; the tests above compile kernels by nvcc")]
+
+
+@pytest.mark.parametrize("language", ["cuda-twin", pytest.param("cuda", marks=BY_NVCC)])
 def test_the_examples_in_the_documentation_compile(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, language: str
 ) -> None:

@@ -26,6 +26,7 @@ UNARY = (
 BINARY = ("pow", "atan2", "hypot")
 
 
+@pytest.mark.cases(1)
 @pytest.mark.parametrize("target", [(), ("-march=native",)], ids=["any machine", "this machine"])
 def test_two_units_in_the_last_place(build: Callable[..., Path], target: tuple[str, ...]) -> None:
     """Of floats all over their range, denormals and NaNs among them; `make math` takes every one."""
@@ -73,6 +74,7 @@ def compiled(tmp_path: Path, cache: Cache) -> Callable[..., ctypes.CDLL]:
     return make
 
 
+@pytest.mark.cases(1)
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("compiler", COMPILERS)
 def test_a_loop_around_any_of_them_is_vector_code(

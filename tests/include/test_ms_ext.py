@@ -136,11 +136,13 @@ def test_another_pytorch_than_its_own_is_refused(probe: Probe, tmp_path: Path) -
 
 
 def test_another_ms_ext_beside_the_source_is_explained(tmp_path: Path) -> None:
-    (tmp_path / "ms_ext.h").write_text(
-        "#include <torch/types.h>\n"
-        "std::vector<at::Tensor> get_torch_tensors(int, void**, int*, int64_t**, const char**, c10::Device);\n"
-    )
+    (tmp_path / "ms_ext.h").write_text("void* get_torch_tensors(int count, void** memory);\n")
     source = tmp_path / "probe.cpp"
-    source.write_text(PROBE.replace("  const torch_stream_guard guard(stream, c10::kCPU);\n", ""))
+    source.write_text(
+        '#include "ms_ext.h"\n'
+        'extern "C" int Probe(int nparam, void** params, int*, long**, const char**, void*, void*) {\n'
+        "  return get_torch_tensors(nparam, params) != nullptr;\n"
+        "}\n"
+    )
     with pytest.raises(BuildError, match=r"undefined symbol: get_torch_tensors(?s:.*)remove the other ms_ext\.h"):
         build(BuildRequest((source,), "probe.so"))

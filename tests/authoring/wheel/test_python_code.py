@@ -137,7 +137,11 @@ count_up("many")
 """
 
 
-def test_a_type_checker_follows_the_tensors(ops: Sequence[OpSpec], tmp_path: Path) -> None:
+READ_ALL = pytest.mark.matrix("the same without reading opbridge's own sources")
+
+
+@pytest.mark.parametrize("imports", ["skip", pytest.param("normal", marks=READ_ALL)])
+def test_a_type_checker_follows_the_tensors(ops: Sequence[OpSpec], tmp_path: Path, imports: str) -> None:
     names = function_names(ops)
     (tmp_path / "m").mkdir()
     (tmp_path / "m" / "__init__.py").write_text(module("m", "1.0", names))
@@ -147,7 +151,8 @@ def test_a_type_checker_follows_the_tensors(ops: Sequence[OpSpec], tmp_path: Pat
     # Stand-ins, as reading the real ones takes a type checker half a minute.
     for package, tensor in (("torch", "Tensor"), ("numpy", "ndarray")):
         (tmp_path / f"{package}.pyi").write_text(f"class {tensor}: ...\ndef ones(size: int) -> {tensor}: ...\n")
-    command = [sys.executable, "-m", "mypy", "--strict", "--cache-dir", str(tmp_path / "cache"), "client.py", "m"]
+    command = [sys.executable, "-m", "mypy", "--strict", "--cache-dir", str(tmp_path / "cache")]
+    command += [f"--follow-imports={imports}", "client.py", "m", "torch.pyi", "numpy.pyi"]
     said = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True).stdout.splitlines()
     revealed = [line.partition("note: Revealed type is ")[2] for line in said if "Revealed" in line]
     assert revealed == ['"torch.Tensor"', '"numpy.ndarray"', '"tuple[torch.Tensor, torch.Tensor]"', '"Any"']

@@ -65,6 +65,7 @@ def check_twice(function: Callable[..., Any], *inputs: Any) -> None:
         check_grads(jax.jit(differentiated), inputs, order=1, modes=("fwd", "rev"))
 
 
+@pytest.mark.cases(7)
 @pytest.mark.parametrize("case", DIFFERENTIABLE.values(), ids=DIFFERENTIABLE.keys())
 def test_derivatives_are_exact_to_the_second_order_in_every_mode(lib: OpLibrary, case: Case) -> None:
     function, inputs = case(lib)

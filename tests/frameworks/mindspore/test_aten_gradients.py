@@ -112,11 +112,13 @@ def test_in_pynative_mode(case: str) -> None:
     check(case, 1, compiled=False)
 
 
+@pytest.mark.cases(5)
 @pytest.mark.parametrize("case", FIRST_ORDER)
 def test_in_a_graph(case: str) -> None:
     check(case, 1, compiled=True)
 
 
+@pytest.mark.cases(4)
 @pytest.mark.parametrize("compiled", [False, True], ids=["pynative", "graph"])
 @pytest.mark.parametrize("case", SECOND_ORDER)
 def test_second_order(case: str, compiled: bool) -> None:

@@ -17,6 +17,7 @@ ORDERED, NOT_ORDERED = (re.findall(r"^WAY\w*\(\s*(\w+)", part, re.MULTILINE) for
 LAUNCH_FAILURE = 719
 SIZES = [(8, 1), (1000, 3), (300_000, 2), (64, 500)]
 """Elements, and launches."""
+LARGE = pytest.mark.matrix("the same with fewer elements and launches; test_what_is_ordered_is_left_in_peace")
 
 
 @pytest.fixture(scope="module")
@@ -43,7 +44,7 @@ def test_what_is_ordered_is_left_in_peace(checked: Kernels, way: str, n: int, la
     assert checked.library.ob_twin_take_reports() is None
 
 
-@pytest.mark.parametrize(("n", "launches"), SIZES)
+@pytest.mark.parametrize(("n", "launches"), [*SIZES[:2], *(pytest.param(*size, marks=LARGE) for size in SIZES[2:])])
 @pytest.mark.parametrize("way", NOT_ORDERED)
 def test_what_nothing_orders_is_reported(checked: Kernels, way: str, n: int, launches: int) -> None:
     checked.reports = ""

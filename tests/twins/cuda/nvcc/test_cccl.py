@@ -167,6 +167,7 @@ def test_a_block_reduces_and_scans(program: Compiled) -> None:
     assert (done.stderr, done.returncode) == ("", 0)
 
 
+@pytest.mark.matrix("test_barriers_and_pipelines_order_what_they_order names a kernel's line, too")
 def test_what_the_kernel_itself_does_is_checked(program: Compiled) -> None:
     done = program(BLOCK.replace("threadIdx.x < n ? x[threadIdx.x] : 0", "x[threadIdx.x]"))
     assert "run: read of 4 bytes out of bounds" in done.stderr
@@ -174,6 +175,7 @@ def test_what_the_kernel_itself_does_is_checked(program: Compiled) -> None:
     assert done.returncode == 86
 
 
+@pytest.mark.matrix("test_barriers_and_pipelines_order_what_they_order finds a race, too")
 def test_memory_of_one_that_another_takes_without_a_barrier_is_a_race(program: Compiled) -> None:
     """Of 256 threads: with 128 the parts of the two that are written and read do not lie over each other."""
     done = program(BLOCK.replace("128", "256").replace("  __syncthreads();\n", ""))

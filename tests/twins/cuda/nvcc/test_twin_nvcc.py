@@ -60,6 +60,7 @@ def run(home: Path, tmp_path: Path) -> Run:
     return run
 
 
+@pytest.mark.matrix("test_a_program_with_findings_says_so_on_stderr_and_by_its_exit_code compiles the same three")
 def test_several_sources_become_a_program_in_one_line(run: Run) -> None:
     made = run("nvcc", "-O2", "-rdc=true", "main.cu", "kernel.cu", "square.cu", "-o", "app")
     assert made.returncode == 0, made.stderr
@@ -172,6 +173,7 @@ def test_marks_below_a_line_point_at_what_its_author_wrote(run: Run, tmp_path: P
     assert sorted(marked) == [f"absent_{letter}" for letter in "abcde"]
 
 
+@pytest.mark.cases(1)
 @pytest.mark.parametrize("form", ["ptx", "cubin", "fatbin"])
 def test_images_are_texts_of_libraries_beside_their_sources(run: Run, tmp_path: Path, form: str) -> None:
     made = run("nvcc", f"--{form}", "-arch=sm_80", "square.cu")
