@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 
 import pytest
@@ -65,7 +66,8 @@ def without_compiler(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str]
     (folder / "ops.yaml").write_text(MANIFEST)
 
     def run(code: str) -> str:
-        environment = {"PATH": str(folder), "HOME": str(folder), "OPBRIDGE_CACHE_DIR": str(folder / "cache")}
+        nothing = {"PATH": str(folder), "HOME": str(folder), "OPBRIDGE_CACHE_DIR": str(folder / "cache")}
+        environment = {name: value for name, value in os.environ.items() if name not in ("CXX", "CC")} | nothing
         return succeed(BEGIN + code, cwd=folder, env=environment, timeout=300)
 
     return run

@@ -201,7 +201,8 @@ if __name__ == "__main__":
             importlib.import_module(framework)
     import_commands()
     warnings.simplefilter("ignore")  # JAX warns of each fork
-    gc.freeze()  # no fork looks through what was imported
+    gc.collect()
+    gc.freeze()  # a collection in a fork would touch, and so copy, the memory of everything that is imported
     words = become(*next_start(socket.socket(fileno=int(sys.argv[1]))))
     sys.excepthook = show
     run(words)
