@@ -7,6 +7,7 @@ parent of every process that the fork leaves running.
 from __future__ import annotations
 
 import ctypes
+import gc
 import importlib
 import json
 import os
@@ -214,4 +215,7 @@ if __name__ == "__main__":
     except OpbridgeError as error:
         _refuse(requests, str(error))
     else:
+        # Otherwise a collection in a fork would touch, and so copy, the memory of everything that is imported.
+        gc.collect()
+        gc.freeze()
         _serve(requests)
