@@ -20,8 +20,14 @@ def checked(twin: Any) -> Any:
     return twin("mbarriers.cu", checks=True)
 
 
-@pytest.mark.parametrize("threads", [32, 64, 256])
-@pytest.mark.parametrize(("tile", "tiles"), [(4, 1), (4, 2), (36, 7), (512, 3), (16, 200)])
+FEW = [(tile, tiles, threads) for tile, tiles in [(4, 1), (4, 2), (36, 7), (512, 3)] for threads in (32, 64, 256)]
+WAIT_LONG = pytest.mark.matrix("200 tiles of 32 threads: more threads wait for as many copies")
+
+
+@pytest.mark.parametrize(
+    ("tile", "tiles", "threads"),
+    [*FEW, (16, 200, 32), *(pytest.param(16, 200, threads, marks=WAIT_LONG) for threads in (64, 256))],
+)
 def test_tiles_are_copied_ahead_of_their_use(kernels: Any, on_device: Any, tile: int, tiles: int, threads: int) -> None:
     device = on_device(kernels)
     values = np.arange(tile * tiles, dtype=np.int32)
