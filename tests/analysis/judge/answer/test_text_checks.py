@@ -48,6 +48,15 @@ _GUARD = "c10::impl::ExcludeDispatchKeyGuard guard(c10::DispatchKey::Python);"
         ("import torch\nwith torch._C._DisableTorchDispatch(): pass", "dispatch of operators", 2),
         (f"source = '''\n{_GUARD}\n'''", "judge", 2),
         ("source = 'extern \"C\" void ob_twin_mute(int);'", "judge", 1),
+        ("source = 'auto y = at::cpu::relu(x);'", "judge", 1),
+        ("from os import environ\nall = dict(environ)", "environment", 2),
+        ("import os\nfor name in os.environ: pass", "environment", 2),
+        ("import os\nos.environ['JUDGED']", "environment", 2),
+        ("import os\nmany = os.environ.copy()", "environment", 2),
+        ("from os import environ as e", "environment", 1),
+        ("import os\nos.path.exists('/proc/driver/nvidia/version')", "file", 2),
+        ("import torch\nname = torch.cuda.get_device_name(0)", "machine", 2),
+        ("import time\nclass ModelNew:\n  def forward(self): return time.perf_counter()", "machine", 3),
     ],
 )
 def test_who_switches_a_recorder_off_is_told(text: str, check: str, line: int) -> None:
@@ -63,6 +72,9 @@ def test_who_switches_a_recorder_off_is_told(text: str, check: str, line: int) -
         "import sys\nsys.modules[__name__]\nsys.path.append('.')",
         "source = '''// without ExcludeDispatchKeyGuard\nat::AutoDispatchBelowAutograd guard;'''",
         "import time\nstarted = time.perf_counter()",
+        "import os\nos.environ['TORCH_CUDA_ARCH_LIST'] = '8.0'\nos.environ.setdefault('CUDA_HOME', '/usr')",
+        "import os\nos.environ.update(MAX_JOBS='4')\nhome = os.getenv('CUDA_HOME') or 'PATH' in os.environ",
+        "import torch\nif __name__ == '__main__':\n  print(torch.cuda.get_device_name())",
     ],
 )
 def test_what_computes_has_to_run(text: str) -> None:

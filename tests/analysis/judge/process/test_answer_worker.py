@@ -11,10 +11,10 @@ import torch
 from opbridge.analysis.judge.answer.formats import PYTHON
 from opbridge.analysis.judge.judgement import Judgement
 from opbridge.analysis.judge.process import reference_worker
-from opbridge.analysis.judge.process.answer_worker import _Caller
 from opbridge.analysis.judge.process.confinement import Cell
 from opbridge.analysis.judge.process.devices import Device
 from opbridge.analysis.judge.process.jobs import AnswerJob, ReferenceJob, Trial, telling
+from opbridge.analysis.judge.process.model_caller import Caller
 from opbridge.analysis.judge.process.run_record import Run
 from opbridge.analysis.judge.task.formats import format_of
 from opbridge.analysis.judge.task.shapes import plans
@@ -83,6 +83,21 @@ class UntilTheFortieth(Answer):
         return super().forward(x) * float(self.__dict__["calls"] < 40)
 
 
+class ForTraining(Answer):
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        y = x @ self.linear.weight.T + self.linear.bias
+        self.norm.train()(y)  # its statistics move
+        return (y - y.mean(0)) / torch.sqrt(y.var(0, unbiased=False) + 1e-5) * self.norm.weight + self.norm.bias
+
+
+class WithSharedWeights(Answer):
+    shared: dict[int, torch.Tensor] = {}  # noqa: RUF012
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        weight = self.shared.setdefault(x.shape[1], self.linear.weight)
+        return torch.as_tensor(self.norm(x @ weight.T + self.linear.bias))
+
+
 @pytest.fixture(scope="module")
 def expected(tmp_path_factory: pytest.TempPathFactory) -> tuple[ReferenceJob, tuple[Trial, ...]]:
     folder = tmp_path_factory.mktemp("expected")
@@ -99,7 +114,7 @@ def decided(expected: tuple[ReferenceJob, tuple[Trial, ...]], folder: Path, answ
     reference, trials = expected
     form = replace(PYTHON, device=Device("cpu", "", "", ""))
     job = AnswerJob(reference.reference, form, "", 1, False, reference.folder, Cell(folder, folder))
-    run, caller = Run(built=True, done=True), _Caller(job, answer)
+    run, caller = Run(built=True, done=True), Caller(job, answer)
     for trial in trials:
         run.hear({"ran": trial.number, **caller.call(trial, is_recorded=trial == telling(trials))})
     return decide(run, trials, reference.folder, folder, (), "any")
@@ -113,6 +128,8 @@ def decided(expected: tuple[ReferenceJob, tuple[Trial, ...]], folder: Path, answ
         (WithStaleWeights, "weights"),
         (WithoutStatistics, "state"),
         (UntilTheFortieth, "second call"),
+        (ForTraining, "mode"),
+        (WithSharedWeights, "models"),
     ],
 )
 def test_state_and_later_calls(

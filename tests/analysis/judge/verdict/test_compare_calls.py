@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from opbridge.analysis.judge.judgement import WEIGHTS
 from opbridge.analysis.judge.process.jobs import Trial
 from opbridge.analysis.judge.process.run_record import Run
 from opbridge.analysis.judge.task.shapes import SHRUNK, Plan
@@ -14,6 +15,7 @@ from opbridge.analysis.judge.values import Array, save
 from opbridge.analysis.judge.verdict.compare_calls import held
 
 TRIAL = Trial(0, Plan(SHRUNK), 1, "float32[2]", ())
+REWEIGHTED = TRIAL.other_file(WEIGHTS)
 STATE = {"weight": 2.0, "running_mean": 0.1, "num_batches_tracked": 1}
 
 
@@ -35,7 +37,7 @@ class Call:
         self.own.mkdir()
         wide = {name: array(*np.frombuffer(one.data, one.dtype), dtype="float64") for name, one in state().items()}
         wide["num_batches_tracked"] = state()["num_batches_tracked"]
-        for path, numbers in ((TRIAL.exact_file, (1.0, 2.0)), (f"{TRIAL.reweighted_file}.exact", (-0.5, -1.0))):
+        for path, numbers in ((TRIAL.exact_file, (1.0, 2.0)), (f"{REWEIGHTED}.exact", (-0.5, -1.0))):
             save(self.expected / path, array(*numbers, dtype="float64"))
             save(self.expected / path.replace("exact", "rounded"), array(*numbers))
         save(self.expected / f"{TRIAL.state_file}.exact", wide)
@@ -44,7 +46,7 @@ class Call:
             save(folder_of / TRIAL.parameters_file, [array(2.0)])
         for name in (TRIAL.output_file, TRIAL.again_file, TRIAL.later_file):
             save(self.own / name, array(1.0, 2.0))
-        save(self.own / TRIAL.reweighted_file, array(-0.5, -1.0))
+        save(self.own / REWEIGHTED, array(-0.5, -1.0))
         save(self.own / TRIAL.state_file, state())
 
     def found(self) -> tuple[str, str]:
@@ -85,10 +87,12 @@ def test_state_of_an_answer_s_own_is_not_compared(tmp_path: Path) -> None:
 
 def test_weights_that_change_in_place(tmp_path: Path) -> None:
     call = Call(tmp_path)
-    save(call.own / TRIAL.reweighted_file, array(1.0, 2.0))
+    save(call.own / REWEIGHTED, array(1.0, 2.0))
     check, message = call.found()
     assert check == "weights"
     assert message.startswith("after its weights changed in place, the output is 1 instead of -0.5")
+    (call.own / REWEIGHTED).unlink()
+    assert call.found()[1].endswith("it ends with an error, and the reference does not")
     # What has other weights than the reference is not to be changed in the same way.
     save(call.own / TRIAL.parameters_file, [array(4.0)])
     assert call.found() == ("", "")

@@ -6,6 +6,7 @@ import ast
 import re
 from collections.abc import Iterator
 
+from opbridge.analysis.judge.answer.machine_probes import named, probes
 from opbridge.analysis.judge.judgement import Reason
 
 _OF_THE_JUDGE = ("__main__", "opbridge.analysis.judge", "opbridge.verify.check", "opbridge.judging", "opbridge.check")
@@ -34,7 +35,7 @@ _ABOUT_DISPATCH = (
 _IN_CPP = re.compile(
     r"\b(?:ob_twin_\w+|ob_ascend_\w+|opbridge_twin|(?:Exclude|Include|ForceDispatch)DispatchKeyGuard|ForceDispatchKeyGuard"
     r"|TorchDispatchModeTLS|DispatchKey::Python\w*|PythonTLSSnapshot|DisableTorchDispatch|RecordFunctionGuard"
-    r"|DisableRecordFunctionGuard|PyEval_\w*Frame\w*|PyThreadState_\w*Frame)\b"
+    r"|DisableRecordFunctionGuard|enableRecordFunction|at::(?:cpu|native|meta|compositeexplicit\w*)::|PyEval_\w*Frame\w*|PyThreadState_\w*Frame)\b"
 )
 """What C++ calls to switch off a recorder, or to look at who calls."""
 _COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
@@ -47,8 +48,6 @@ _SECRETS = {
     **dict.fromkeys(("pythonapi", "py_object", "from_address", "memmove", "PyDLL"), ("memory of others", _TO_COMPUTE)),
     **dict.fromkeys(_ABOUT_DISPATCH, ("dispatch of operators", "call operators as they are")),
 }
-_NEEDED = ("CUDA", "TORCH", "MAX_JOBS", "OMP", "CXX", "CC", "PATH", "NVCC", "HOME", "PYTORCH")
-"""Prefixes of the environment variables that building an extension needs."""
 
 
 def written(source: str, file: str) -> list[Reason]:
@@ -74,7 +73,7 @@ def _line(text: str, found: re.Match[str]) -> int:
 
 def _looks(tree: ast.AST) -> Iterator[tuple[int, str, str, str]]:
     for node in ast.walk(tree):
-        for whose, name, shown in _named(node):
+        for whose, name, shown in named(node):
             if name in _SECRETS and (name != "stack" or whose == "inspect"):
                 check, to_do = _SECRETS[name]
                 yield getattr(node, "lineno", 0), check, f"the {check}, by {shown}", to_do
@@ -83,21 +82,7 @@ def _looks(tree: ast.AST) -> Iterator[tuple[int, str, str, str]]:
         for name in _imported(node):
             if name.startswith(_OF_THE_JUDGE):
                 yield getattr(node, "lineno", 0), "judge", f"the judge, by importing {name}", _TO_COMPUTE
-        if isinstance(node, (ast.Call, ast.Subscript, ast.Compare)) and (name := _variable(node)):
-            yield node.lineno, "environment", f"the environment's {name}", "compute the same everywhere"
-
-
-def _named(node: ast.AST) -> Iterator[tuple[str, str, str]]:
-    """Yield each name that a node refers to: whose it is, the name, and both as they are written."""
-    if isinstance(node, ast.Attribute):
-        yield ast.unparse(node.value), node.attr, ast.unparse(node)
-    elif isinstance(node, ast.Name):
-        yield "", node.id, node.id
-    elif isinstance(node, ast.ImportFrom):
-        yield from ((node.module or "", alias.name, f"{node.module}.{alias.name}") for alias in node.names)
-    elif isinstance(node, ast.Call) and ast.unparse(node.func) == "getattr":
-        asked = [one.value for one in node.args[1:2] if isinstance(one, ast.Constant)]
-        yield from ((ast.unparse(node.args[0]), str(name), ast.unparse(node)) for name in asked)
+    yield from probes(tree)
 
 
 def _imported(node: ast.AST) -> list[str]:
@@ -105,21 +90,6 @@ def _imported(node: ast.AST) -> list[str]:
     if isinstance(node, ast.Import):
         return [alias.name for alias in node.names]
     return [f"{node.module}.{alias.name}" for alias in node.names] if isinstance(node, ast.ImportFrom) else []
-
-
-def _variable(node: ast.Call | ast.Subscript | ast.Compare) -> str:
-    """Return the environment variable that a node reads; empty if it reads none, or one for compilers."""
-    text = ast.unparse(node)
-    if isinstance(node, ast.Call):
-        reads, asked = text.startswith(("os.getenv(", "os.environ.get(")), node.args[0] if node.args else None
-    elif isinstance(node, ast.Subscript):
-        reads, asked = text.startswith("os.environ[") and isinstance(node.ctx, ast.Load), node.slice
-    else:
-        reads, asked = text.endswith("os.environ"), node.left
-    if not reads or not isinstance(asked, ast.Constant):
-        return ""
-    name = str(asked.value)
-    return "" if name.startswith(_NEEDED) else name
 
 
 def _modules_looked_at(node: ast.AST) -> str:

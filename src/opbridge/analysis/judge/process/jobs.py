@@ -124,10 +124,9 @@ class Trial:
         """The file of parameters and buffers after a call; those of the reference end in `.exact` and `.rounded`."""
         return f"{self.number}.state"
 
-    @property
-    def reweighted_file(self) -> str:
-        """The file of the output after the parameters have changed; the reference has two, as of its state."""
-        return f"{self.number}.reweighted"
+    def other_file(self, check: str) -> str:
+        """Return the file of what one of OTHER_CALLS returns; the reference has two, as of its state."""
+        return f"{self.number}.{check}"
 
     @property
     def kept_file(self) -> str:

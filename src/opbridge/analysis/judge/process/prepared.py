@@ -12,6 +12,7 @@ from opbridge.verify.check.forked_processes import Forks
 
 _MODULES = (
     "opbridge.analysis.judge.answer.model_maker",
+    "opbridge.analysis.judge.process.model_caller",
     "opbridge.analysis.judge.task.problems",
     "opbridge.analysis.judge.process.preloaded",
 )

@@ -9,6 +9,7 @@ import copy
 import os
 import warnings
 from contextlib import suppress
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from opbridge.analysis.judge.process.confinement import Cell, enter
@@ -241,7 +242,7 @@ def _run(
         save(job.folder / name, value)
     if has_state:
         _save_states(job, trial, own, wide)
-        _save_reweighted(job, trial, model, (inputs, wide_inputs))
+        _save_other_calls(job, trial, model, (inputs, wide_inputs))
     if job.with_gradients:
         for kind, of, given_inputs in (("exact", wide, wide_inputs), ("rounded", copy.deepcopy(model), inputs)):
             save(job.folder / f"{trial.gradients_file}.{kind}", to_values(_gradients(of, given_inputs)))
@@ -260,25 +261,28 @@ def _save_states(job: ReferenceJob, trial: Trial, own: Any, wide: Any) -> None:
         save(job.folder / f"{trial.state_file}.{kind}", to_values(state_of(model)))
 
 
-def _save_reweighted(job: ReferenceJob, trial: Trial, model: Any, inputs: tuple[Any, Any]) -> None:
-    """Save the outputs with changed weights; save nothing if there are no weights, or no finite outputs."""
+def _save_other_calls(job: ReferenceJob, trial: Trial, model: Any, inputs: tuple[Any, Any]) -> None:
+    """Save the outputs of all OTHER_CALLS that the task has finite outputs for."""
     import torch
 
-    from opbridge.analysis.judge.process.model_state import change_weights
+    from opbridge.analysis.judge.process.other_calls import OTHER_CALLS, Models
     from opbridge.analysis.judge.tensors import tensors_in, to_values
     from opbridge.analysis.judge.values import save
 
-    changed = copy.deepcopy(model)
-    if not change_weights(changed):
-        return
-    outputs = []
-    with suppress(RuntimeError), torch.no_grad():
-        for one, given in ((copy.deepcopy(changed).double(), inputs[1]), (changed, inputs[0])):
-            torch.manual_seed(trial.seed)
-            outputs.append(one(*given))
-    if len(outputs) == 2 and all(bool(torch.isfinite(tensor).all()) for tensor in tensors_in(outputs)):
-        for kind, output in zip(("exact", "rounded"), outputs, strict=True):
-            save(job.folder / f"{trial.reweighted_file}.{kind}", to_values(output))
+    for check, call in OTHER_CALLS.items():
+        outputs: list[Any] = []
+        for of, given in ((copy.deepcopy(model).double(), inputs[1]), (copy.deepcopy(model), inputs[0])):
+
+            def run(one: Any, given: Any = given) -> Any:
+                torch.manual_seed(trial.seed)
+                return one(*given)
+
+            with suppress(RuntimeError), torch.no_grad():
+                outputs.append(call(Models(of, run, partial(copy.deepcopy, of))))
+        found = [one for one in outputs if one is not None]
+        if len(found) == 2 and all(bool(torch.isfinite(tensor).all()) for tensor in tensors_in(found)):
+            for kind, output in zip(("exact", "rounded"), found, strict=True):
+                save(job.folder / f"{trial.other_file(check)}.{kind}", to_values(output))
 
 
 def _gradients(model: Any, inputs: Any) -> dict[str, Any]:

@@ -8,6 +8,8 @@ from pathlib import Path
 from opbridge.analysis.judge.judgement import (
     AGAIN,
     GRADIENTS,
+    MODE,
+    MODELS,
     SHAPE,
     STATE,
     VALUES,
@@ -35,7 +37,12 @@ PARAMETERS, OUTPUTS = "parameters", "outputs"
 """The checks for parameters drawn differently, and for the kind of outputs, whatever their sizes and numbers."""
 _FEW = 1 << 20
 """Bytes of parameters and gradients that the reference does not have, in addition to as many as it has."""
-_READ_WEIGHTS = "read the weights in each call, or notice that they changed"
+_OF_OTHER_CALLS = {
+    WEIGHTS: ("after its weights changed in place", "read the weights in each call, or notice that they changed"),
+    MODE: ("after `eval()`, or after `train()` if the task is in eval()", "compute what the reference does in both"),
+    MODELS: ("next to a second model with other weights", "keep what depends on weights in the model alone"),
+}
+"""How reasons for other calls begin, and what to do."""
 _CLEAR = 0.01
 """The distance of a wrong constant: float32 may lose all digits of the mean of normalized values."""
 
@@ -101,7 +108,8 @@ def _later_differences(
 ) -> Iterator[tuple[str, Difference | None]]:
     yield AGAIN, _of_fiftieth(trial, exact, rounded, folder)
     yield STATE, _of_state(trial, expected, folder)
-    yield WEIGHTS, _of_reweighted(trial, expected, folder)
+    for check in _OF_OTHER_CALLS:
+        yield check, _of_other_call(check, trial, expected, folder)
 
 
 def _of_fiftieth(trial: Trial, exact: object, rounded: object, folder: Path) -> Difference | None:
@@ -123,20 +131,25 @@ def _of_state(trial: Trial, expected: Path, folder: Path) -> Difference | None:
     return difference_of_state(given, exact, rounded)
 
 
-def _of_reweighted(trial: Trial, expected: Path, folder: Path) -> Difference | None:
-    """Compare outputs after weights changed, if the answer has the weights of the reference."""
-    if not ((expected / f"{trial.reweighted_file}.exact").exists() and (folder / trial.reweighted_file).exists()):
+def _of_other_call(check: str, trial: Trial, expected: Path, folder: Path) -> Difference | None:
+    """Compare what one of OTHER_CALLS returns, if the answer has the weights of the reference."""
+    name = trial.other_file(check)
+    if not (expected / f"{name}.exact").exists() or not _has_weights_of_reference(trial, expected, folder):
         return None
+    told, to_do = _OF_OTHER_CALLS[check]
+    if not (folder / name).exists():
+        return Difference(f"{told}, it ends with an error, and the reference does not", to_do)
+    exact, rounded = (load(expected / f"{name}.{kind}") for kind in ("exact", "rounded"))
+    found = difference(_output(folder / name, rounded), exact, rounded)
+    return found and Difference(f"{told}, {found.message}", to_do)
+
+
+def _has_weights_of_reference(trial: Trial, expected: Path, folder: Path) -> bool:
     wanted = load(expected / trial.parameters_file)
     try:
-        own = load_as(folder / trial.parameters_file, wanted)
+        return same_bits(load_as(folder / trial.parameters_file, wanted), wanted)
     except InputError:
-        return None
-    if not same_bits(own, wanted):
-        return None
-    exact, rounded = (load(expected / f"{trial.reweighted_file}.{kind}") for kind in ("exact", "rounded"))
-    found = difference(_output(folder / trial.reweighted_file, rounded), exact, rounded)
-    return found and Difference(f"after its weights changed in place, {found.message}", _READ_WEIGHTS)
+        return False
 
 
 def _output(path: Path, wanted: object) -> object:
