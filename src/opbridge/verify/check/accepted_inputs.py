@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -24,6 +24,9 @@ from opbridge.verify.check.kernel_declarations import is_finding
 from opbridge.verify.check.outcomes import REFUSALS, Failure, Skip
 from opbridge.verify.check.results import Settings
 from opbridge.waist.manifest.samples import TensorSample
+
+if TYPE_CHECKING:
+    from opbridge.waist.op import Op
 
 _WITHOUT_OTHER_SIZES = ("plain", "one element", "no elements", "no dimensions")
 
@@ -42,7 +45,7 @@ class OperatorWithInputs(CalledOperator):
 
     def __init__(
         self,
-        op: Any,
+        op: Op,
         driver: Driver,
         settings: Settings,
         announce: Callable[[str], None],

@@ -91,13 +91,13 @@ def arguments(case: Case, seed: int) -> dict[str, Argument]:
     return {name: _made(value, generator) for name, value in case.arguments.items()}
 
 
-def _made(value: Value, generator: object) -> Argument:
+def _made(value: Value, generator: np.random.Generator) -> Argument:
     if isinstance(value, TensorSample):
         return Array.of(_filled(value, generator), value.dtype)
     return tuple(_made(item, generator) for item in value) if isinstance(value, tuple) else value
 
 
-def _filled(tensor: TensorSample, generator: Any) -> Any:
+def _filled(tensor: TensorSample, generator: np.random.Generator) -> Any:
     if tensor.data is not None:
         return np.asarray(tensor.data).reshape(tensor.shape)
     if tensor.fill is not None:
@@ -111,7 +111,7 @@ def _filled(tensor: TensorSample, generator: Any) -> Any:
     return real + 1j * _floats(tensor, generator) if tensor.dtype.startswith("complex") else real
 
 
-def _floats(tensor: TensorSample, generator: Any) -> Any:
+def _floats(tensor: TensorSample, generator: np.random.Generator) -> Any:
     if tensor.low is None and tensor.high is None:
         # Avoid values near zero, where operators have kinks and poles.
         return generator.uniform(0.1, 2.0, tensor.shape) * generator.choice((-1.0, 1.0), tensor.shape)

@@ -9,7 +9,6 @@ import time
 from collections.abc import Iterator
 from itertools import pairwise
 from statistics import median
-from typing import Any
 
 from opbridge.verify.check.arrays import Array, mismatch
 from opbridge.verify.check.drivers import listed, packed
@@ -133,7 +132,7 @@ def _at_once(subject: OperatorUnderTest, case: Case) -> int:
     reused = not subject.schema.mutable_arguments
     values = [subject.driver.values(subject.schema, item) for item in given]
 
-    def call(number: int) -> list[Any]:
+    def call(number: int) -> list[object]:
         fresh = values[number] if reused else subject.driver.values(subject.schema, given[number])
         return subject.driver.call(subject.op, subject.schema, fresh)
 

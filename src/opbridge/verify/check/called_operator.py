@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING
 
 from opbridge.verify.check.arrays import Argument, Array
 from opbridge.verify.check.drivers import Driver
@@ -17,6 +17,9 @@ from opbridge.waist.manifest import OpSpec
 from opbridge.waist.rules import FromKernel, evaluate_out
 from opbridge.waist.schema import Schema
 
+if TYPE_CHECKING:
+    from opbridge.waist.op import Op
+
 
 class CalledOperator:
     """One operator in one framework, as the checks call it."""
@@ -24,7 +27,7 @@ class CalledOperator:
     preferred: tuple[str, ...] = ("float64", "float32", "complex128", "complex64")
     """The element types that one is taken from; a check wants the finest."""
 
-    def __init__(self, op: Any, driver: Driver, settings: Settings, announce: Callable[[str], None]) -> None:
+    def __init__(self, op: Op, driver: Driver, settings: Settings, announce: Callable[[str], None]) -> None:
         """Build the kernel: compiling is not part of a call."""
         self.op = op
         self.driver = driver

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
@@ -17,26 +17,29 @@ from opbridge.waist.rules.syntax import Call, Expr, Name
 from opbridge.waist.schema import Argument as Parameter
 from opbridge.waist.schema import Schema
 
+if TYPE_CHECKING:
+    from opbridge.frameworks.interface import Library
+    from opbridge.waist.op import Op
+
 
 @dataclass(frozen=True)
 class Origin:
     """The operator whose gradients are computed, and its call that computes them."""
 
-    op: Any
+    op: Op
     call: Call
 
 
-def origin_of(op: Any, without: frozenset[str] = frozenset()) -> Origin | None:
+def origin_of(op: Op, without: frozenset[str] = frozenset()) -> Origin | None:
     """Find the operator of the same library whose derivatives pass their gradients to `op`; `without` are left out."""
-    runtime = op._runtime
-    for index, spec in enumerate(getattr(runtime, "specs", ())):
+    for index, spec in enumerate(getattr(op._runtime, "specs", ())):
         parent = spec.schema
         if parent.full_name in without:
             continue
         for derivative in spec.rules.gradients:
             for node in derivative.formula.expr.walk():
                 if isinstance(node, Call) and node.name == op.name and _takes_gradients(node, parent):
-                    return Origin(runtime.op(index), node)
+                    return Origin(cast("Library", op._runtime).op(index), node)
     return None
 
 
@@ -89,7 +92,7 @@ def in_types_of(value: Argument, sample: Value) -> Argument:
     return value
 
 
-def _gradient(result: Array, generator: Any) -> Array:
+def _gradient(result: Array, generator: np.random.Generator) -> Array:
     """Draw values away from zero, where operators have kinks and poles."""
     drawn = generator.uniform(0.1, 2.0, result.shape) * generator.choice((-1.0, 1.0), result.shape)
     return Array.of(np.asarray(drawn), result.dtype)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
@@ -95,7 +94,7 @@ def _weights(subject: OperatorUnderTest, given: Mapping[str, Argument]) -> list[
 
 
 def _function(
-    subject: OperatorUnderTest, given: Mapping[str, Argument], names: list[str], weights: list[Any], precision: str
+    subject: OperatorUnderTest, given: Mapping[str, Argument], names: list[str], weights: list[object], precision: str
 ) -> Function:
     driver, schema = subject.driver, subject.schema
     typed = subject.in_precision(given, precision)
@@ -122,7 +121,7 @@ def _function(
 
 
 def _complex_loss(
-    subject: OperatorUnderTest, given: Mapping[str, Argument], names: list[str], weights: list[Any]
+    subject: OperatorUnderTest, given: Mapping[str, Argument], names: list[str], weights: Tensors
 ) -> Loss | None:
     """Return the loss of the reference for complex tensors, if that is a function that is analytic at these inputs."""
     if not subject.oracle.is_python:

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import ctypes
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, cast
 
 from opbridge._core import Kernel, NumpyOp
 from opbridge.base.errors import BuildError, OpbridgeError, ToolchainError, UnsupportedError
 from opbridge.waist.manifest.kernel_origins import TWINS
 from opbridge.waist.rules import DTYPES
 from opbridge.waist.schema import Schema
+
+if TYPE_CHECKING:
+    from opbridge.frameworks.interface import Library
+    from opbridge.waist.op import Op
 
 _IN, _INOUT = 0, 2
 _TEMPLATE = -2
@@ -50,7 +54,7 @@ class KernelFacts:
         return "float" in dtype if self.free is None else name in self.free
 
 
-def device_of(op: Any, tensors: str) -> str | None:
+def device_of(op: Op, tensors: str) -> str | None:
     """Return the device whose kernel handles tensors on a device; for tensors on the CPU it may be a twin."""
     store = getattr(op._runtime, "kernels", None)
     if store is None or any(kernel.operator for kernel in op.spec.kernels):
@@ -59,17 +63,17 @@ def device_of(op: Any, tensors: str) -> str | None:
     return device
 
 
-def in_numpy(op: Any, device: str) -> Any:
+def in_numpy(op: Op, device: str) -> NumpyOp:
     """Return the operator for NumPy with its kernel for the CPU or for a twin.
 
     Raises:
         UnsupportedError: The operator has no kernel for the device.
     """
-    runtime = op._runtime
-    kernels = runtime.kernels.beside(device)
+    library = cast("Library", op._runtime)
+    kernels = library.kernels.beside(device)
     if kernels.device_of(op._index, "cpu") != device:
         raise UnsupportedError(f"{op.name} has no kernel for {device}")
-    return NumpyOp(runtime.catalog.plan, op._index, lambda: kernels.kernel(op._index, "cpu"))
+    return NumpyOp(library.catalog.plan, op._index, lambda: kernels.kernel(op._index, "cpu"))
 
 
 def is_finding(error: Exception) -> bool:
@@ -77,7 +81,7 @@ def is_finding(error: Exception) -> bool:
     return any(f": {twin}: " in str(error) for twin in TWINS)
 
 
-def build_kernel(op: Any, tensors: str) -> None:
+def build_kernel(op: Op, tensors: str) -> None:
     """Build the kernel that tensors on a device go to, and open nothing of it; raise BuildError where that fails."""
     store = getattr(op._runtime, "kernels", None)
     try:
@@ -89,7 +93,7 @@ def build_kernel(op: Any, tensors: str) -> None:
         return  # a call says why there is none
 
 
-def facts_of(op: Any, schema: Schema, device: str) -> KernelFacts:
+def facts_of(op: Op, schema: Schema, device: str) -> KernelFacts:
     """Return the facts about the kernel for tensors on a device.
 
     If it does not describe itself, these are the types that most likely work.

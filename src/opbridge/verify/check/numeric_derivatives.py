@@ -136,7 +136,12 @@ def _slope(loss: Loss, point: Tensors, direction: Tensors, eps: float) -> float:
 
 
 def _worst(
-    function: Function, point: Tensors, names: Sequence[str], eps: float, generator: Any, complex_loss: Loss | None
+    function: Function,
+    point: Tensors,
+    names: Sequence[str],
+    eps: float,
+    generator: np.random.Generator,
+    complex_loss: Loss | None,
 ) -> Difference:
     found = Difference(names[0], (), 0.0, 0.0, 0.0)
     scale = max(float(np.abs(grad).max(initial=0.0)) for grad in function.gradient)

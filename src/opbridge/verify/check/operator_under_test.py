@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from typing import TYPE_CHECKING
 
 from opbridge.base.errors import UnsupportedError
 from opbridge.verify.check.accepted_inputs import OperatorWithInputs
@@ -16,13 +17,16 @@ from opbridge.verify.check.results import Reference, Settings, Status
 from opbridge.verify.check.shared_state import Surroundings
 from opbridge.waist.manifest.kernel_origins import TWINS
 
+if TYPE_CHECKING:
+    from opbridge.waist.op import Op
+
 
 class OperatorUnderTest(OperatorWithInputs):
     """An operator in one framework, with its inputs and its reference."""
 
     def __init__(
         self,
-        op: object,
+        op: Op,
         driver: Driver,
         settings: Settings,
         announce: Callable[[str], None],
@@ -77,7 +81,7 @@ class OperatorUnderTest(OperatorWithInputs):
             yield self.run(given)
 
 
-def _twin(op: object, device: str) -> Reference | None:
+def _twin(op: Op, device: str) -> Reference | None:
     """Return the twin of the device as the reference, for an operator without a CPU kernel; else None."""
     twins = [name for name, twin in TWINS.items() if twin.of == device]
     return Reference("device", twins[0]) if twins and device_of(op, "cpu") is None else None

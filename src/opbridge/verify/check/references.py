@@ -9,7 +9,7 @@ import sys
 import sysconfig
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -22,6 +22,9 @@ from opbridge.verify.check.results import Reference
 from opbridge.waist.manifest import DEVICES
 from opbridge.waist.manifest.kernel_origins import TWINS
 from opbridge.waist.schema import Schema
+
+if TYPE_CHECKING:
+    from opbridge.waist.op import Op
 
 _FORMS = "expected a device with a kernel, aten::name, module:function or file.py:function"
 
@@ -104,7 +107,7 @@ def _from_file(path: str) -> object:
 class Oracle:
     """The source of an operator's expected outputs."""
 
-    def __init__(self, op: object, schema: Schema, reference: Reference | None) -> None:
+    def __init__(self, op: Op, schema: Schema, reference: Reference | None) -> None:
         self._op = op
         self._schema = schema
         self._reference = reference

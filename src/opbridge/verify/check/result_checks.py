@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from opbridge.base.errors import OpbridgeError
-from opbridge.verify.check.arrays import TOLERANCES, Array, largest_distance, mismatch
+from opbridge.verify.check.arrays import TOLERANCES, Argument, Array, largest_distance, mismatch
 from opbridge.verify.check.drivers import NotHere, packed
 from opbridge.verify.check.inputs import SIZES, Case
 from opbridge.verify.check.kernel_declarations import is_finding
@@ -81,7 +81,7 @@ def dtypes(subject: OperatorUnderTest) -> str:
     return said
 
 
-def in_finest(subject: OperatorUnderTest, given: Any, dtype: str) -> list[Array] | None:
+def in_finest(subject: OperatorUnderTest, given: Mapping[str, Argument], dtype: str) -> list[Array] | None:
     """Return the exact results for the same rounded inputs; None if nothing computes them."""
     if subject.oracle.is_exact:
         return subject.expected(given)
@@ -172,7 +172,7 @@ def has_guarded_outputs(subject: OperatorUnderTest) -> bool:
     return subject.driver.name == "numpy" and are_all and says_its_outputs(subject)
 
 
-def _guarded(subject: OperatorUnderTest, case: Case, fill: int) -> list[Any]:
+def _guarded(subject: OperatorUnderTest, case: Case, fill: int) -> list[np.ndarray[Any, Any]]:
     """Call the operator with outputs in memory filled with one byte; return their bytes, one row per element.
 
     Raises:

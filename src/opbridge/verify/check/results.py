@@ -6,9 +6,12 @@ import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from enum import Enum
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from opbridge.waist.manifest.kernel_origins import TWINS
+
+if TYPE_CHECKING:
+    from opbridge.waist.op import Op
 
 INPUTS = "inputs"
 """The row that replaces all others if no inputs were found."""
@@ -162,7 +165,7 @@ class Settings:
 class OperatorChecks:
     """The checks of one operator in one framework for a worker to run."""
 
-    op: Any
+    op: Op
     operator: str
     framework: str
     checks: tuple[str, ...]

@@ -5,10 +5,13 @@ from __future__ import annotations
 import importlib
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from opbridge.verify.check.arrays import Argument, Array
 from opbridge.waist.schema import Schema
+
+if TYPE_CHECKING:
+    from opbridge.waist.op import Op
 
 Span = tuple[int, int]
 """The first address of a tensor's memory, and the address after its end."""
@@ -16,6 +19,10 @@ Span = tuple[int, int]
 
 class NotHere(Exception):
     """Raised if the framework lacks a type or a feature, so that there is nothing to check."""
+
+
+Tensor = Any
+"""A tensor of the framework, or a list of them, or a plain argument; the driver of the framework knows its type."""
 
 
 class Driver(ABC):
@@ -34,7 +41,7 @@ class Driver(ABC):
     """Whether an operator changes its mutable arguments in place, instead of returning new values."""
 
     @abstractmethod
-    def tensor(self, array: Array) -> Any:
+    def tensor(self, array: Array) -> Tensor:
         """Return a new tensor with these values.
 
         Raises:
@@ -42,7 +49,7 @@ class Driver(ABC):
         """
 
     @abstractmethod
-    def array(self, tensor: object) -> Array:
+    def array(self, tensor: Tensor) -> Array:
         """Return a tensor's values."""
 
     @abstractmethod
@@ -55,18 +62,18 @@ class Driver(ABC):
 
     @abstractmethod
     def gradients(
-        self, op: object, schema: Schema, values: Mapping[str, object], names: Sequence[str], weights: Sequence[object]
-    ) -> list[Any]:
+        self, op: Op, schema: Schema, values: Mapping[str, object], names: Sequence[str], weights: Sequence[object]
+    ) -> list[Tensor]:
         """Return the gradients of the weighted sum of the outputs by the named tensors.
 
         A weight is None if the output is not a float.
         """
 
-    def batch(self, op: object, schema: Schema, values: Mapping[str, object], batched: Sequence[str]) -> list[Any]:
+    def batch(self, op: Op, schema: Schema, values: Mapping[str, object], batched: Sequence[str]) -> list[Tensor]:
         """Call the operator on a batch with the framework's own vmap; return the outputs."""
         raise NotHere
 
-    def layouts(self, array: Array) -> Iterator[tuple[str, Any]]:
+    def layouts(self, array: Array) -> Iterator[tuple[str, Tensor]]:
         """Yield tensors with the same values in memory that is not contiguous, each with a description."""
         return iter(())
 
@@ -81,11 +88,11 @@ class Driver(ABC):
         for output in outputs:
             self.array(output)
 
-    def span(self, tensor: object) -> Span | None:
+    def span(self, tensor: Tensor) -> Span | None:
         """Return the addresses of a tensor's memory; None if the framework does not provide them."""
         return None
 
-    def values(self, schema: Schema, arguments: Mapping[str, Argument]) -> dict[str, Any]:
+    def values(self, schema: Schema, arguments: Mapping[str, Argument]) -> dict[str, Tensor]:
         """Return a call's arguments as the framework's own values."""
         dtypes = {item.name for item in schema.attributes if item.type.base == "ScalarType"}
         return {
@@ -93,13 +100,13 @@ class Driver(ABC):
             for name, value in arguments.items()
         }
 
-    def value(self, argument: Argument) -> Any:
+    def value(self, argument: Argument) -> Tensor:
         """Return an argument as the framework's own value."""
         if isinstance(argument, Array):
             return self.tensor(argument)
         return [self.value(item) for item in argument] if isinstance(argument, tuple) else argument
 
-    def call(self, op: Any, schema: Schema, values: Mapping[str, object]) -> list[Any]:
+    def call(self, op: Callable[..., object], schema: Schema, values: Mapping[str, object]) -> list[Tensor]:
         """Call the operator, and return its outputs, or the arguments it wrote if it has no outputs."""
         args, kwargs = packed(schema, values)
         target = op if schema.tensor_arguments else getattr(op, self.name)
@@ -116,10 +123,10 @@ def driver(name: str, device: str = "cpu") -> Driver:
     return made
 
 
-def packed(schema: Schema, values: Mapping[str, object]) -> tuple[list[Any], dict[str, Any]]:
+def packed(schema: Schema, values: Mapping[str, object]) -> tuple[list[object], dict[str, object]]:
     """Return the positional and keyword arguments of a call; arguments after an omitted one are passed by keyword."""
-    args: list[Any] = []
-    kwargs: dict[str, Any] = {}
+    args: list[object] = []
+    kwargs: dict[str, object] = {}
     gap = False
     for argument in schema.arguments:
         if argument.name not in values:

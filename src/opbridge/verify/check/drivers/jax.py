@@ -12,6 +12,7 @@ import numpy as np
 from opbridge.frameworks.jax.compiling import compiled
 from opbridge.verify.check.arrays import Array
 from opbridge.verify.check.drivers import Driver, NotHere, Span, listed, packed
+from opbridge.waist.op import Op
 from opbridge.waist.schema import Schema
 
 
@@ -28,17 +29,17 @@ class JaxDriver(Driver):
     has_layouts = False
     writes_in_place = False
 
-    def tensor(self, array: Array) -> Any:
+    def tensor(self, array: Array) -> jax.Array:
         """Return a new JAX array with these values."""
         return jnp.array(np.asarray(array.values).astype(self.dtype(array.dtype)))
 
-    def array(self, tensor: Any) -> Array:
+    def array(self, tensor: jax.Array) -> Array:
         """Return an array's values."""
         name = str(tensor.dtype)
         plain = np.asarray(tensor)
         return Array.of(plain.astype(np.float64) if name == "bfloat16" else plain, name)
 
-    def dtype(self, name: str) -> Any:
+    def dtype(self, name: str) -> np.dtype[Any]:
         """Return JAX's element type of this name."""
         try:
             return jnp.dtype(name)
@@ -46,21 +47,21 @@ class JaxDriver(Driver):
             raise NotHere from None
 
     def gradients(
-        self, op: object, schema: Schema, values: Mapping[str, object], names: Sequence[str], weights: Sequence[object]
-    ) -> list[Any]:
+        self, op: Op, schema: Schema, values: Mapping[str, object], names: Sequence[str], weights: Sequence[object]
+    ) -> list[jax.Array]:
         """Return the gradients of the weighted sum of the outputs, computed with jax.grad."""
 
-        def total(tensors: list[Any]) -> Any:
+        def total(tensors: list[jax.Array]) -> jax.Array:
             outputs = self.call(op, schema, {**values, **dict(zip(names, tensors, strict=True))})
             pairs = zip(outputs, weights, strict=True)
             return sum((output * weight).sum() for output, weight in pairs if weight is not None)
 
         return list(jax.grad(total)([values[name] for name in names]))
 
-    def batch(self, op: Any, schema: Schema, values: Mapping[str, object], batched: Sequence[str]) -> list[object]:
+    def batch(self, op: Op, schema: Schema, values: Mapping[str, object], batched: Sequence[str]) -> list[object]:
         """Call the operator on a batch with jax.vmap."""
 
-        def function(*tensors: object) -> tuple[Any, ...]:
+        def function(*tensors: jax.Array) -> tuple[jax.Array, ...]:
             args, kwargs = packed(schema, {**values, **dict(zip(batched, tensors, strict=True))})
             return tuple(listed(op(*args, **kwargs)))
 
@@ -77,7 +78,7 @@ class JaxDriver(Driver):
         """Wait until the outputs are ready."""
         jax.block_until_ready(outputs)
 
-    def span(self, tensor: Any) -> Span | None:
+    def span(self, tensor: jax.Array) -> Span | None:
         """Return the addresses of the array's buffer."""
         start = tensor.unsafe_buffer_pointer()
         return (start, start + tensor.nbytes)

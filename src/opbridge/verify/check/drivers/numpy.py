@@ -9,7 +9,10 @@ import numpy as np
 
 from opbridge.verify.check.arrays import Array
 from opbridge.verify.check.drivers import Driver, NotHere, Span
+from opbridge.waist.op import Op
 from opbridge.waist.schema import Schema
+
+AnyArray = np.ndarray[Any, np.dtype[Any]]
 
 
 def make(device: str) -> Driver:
@@ -24,7 +27,7 @@ class NumpyDriver(Driver):
     has_gradients = False
     has_batches = False
 
-    def tensor(self, array: Array) -> Any:
+    def tensor(self, array: Array) -> AnyArray:
         """Return a new NumPy array with these values."""
         # Copy, so that an operator that writes to its arguments changes nothing else.
         return np.array(array.values, dtype=self.dtype(array.dtype))
@@ -33,7 +36,7 @@ class NumpyDriver(Driver):
         """Return an array's values."""
         return Array.of(np.asarray(tensor), np.asarray(tensor).dtype.name)
 
-    def dtype(self, name: str) -> Any:
+    def dtype(self, name: str) -> np.dtype[Any]:
         """Return NumPy's element type of this name; bfloat16 needs the package ml_dtypes."""
         try:
             return np.dtype(name)
@@ -43,12 +46,12 @@ class NumpyDriver(Driver):
             raise NotHere from None
 
     def gradients(
-        self, op: object, schema: Schema, values: Mapping[str, object], names: Sequence[str], weights: Sequence[object]
-    ) -> list[Any]:
+        self, op: Op, schema: Schema, values: Mapping[str, object], names: Sequence[str], weights: Sequence[object]
+    ) -> list[AnyArray]:
         """Raise NotHere: NumPy has no gradients."""
         raise NotHere
 
-    def layouts(self, array: Array) -> Iterator[tuple[str, Any]]:
+    def layouts(self, array: Array) -> Iterator[tuple[str, AnyArray]]:
         """Yield the values transposed, with a stride of two, and reversed."""
         plain = self.tensor(array)
         if plain.ndim > 1:
@@ -60,13 +63,13 @@ class NumpyDriver(Driver):
     def finish(self, outputs: Sequence[object]) -> None:
         """Do nothing: a NumPy call is done when it returns."""
 
-    def span(self, tensor: Any) -> Span | None:
+    def span(self, tensor: AnyArray) -> Span | None:
         """Return the addresses of the array's memory."""
         start = tensor.__array_interface__["data"][0]
         return (start, start + tensor.nbytes)
 
 
-def _bfloat16() -> object:
+def _bfloat16() -> np.dtype[Any]:
     try:
         import ml_dtypes
     except ImportError:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
 
 import numpy as np
 import paddle
 
 from opbridge.verify.check.arrays import Array
 from opbridge.verify.check.drivers import Driver, NotHere, Span
+from opbridge.waist.op import Op
 from opbridge.waist.schema import Schema
 
 
@@ -25,17 +25,17 @@ class PaddleDriver(Driver):
     name = "paddle"
     has_batches = False
 
-    def tensor(self, array: Array) -> Any:
+    def tensor(self, array: Array) -> paddle.Tensor:
         """Return a new Paddle tensor with these values; bfloat16 is not supported."""
         if array.dtype == "bfloat16":
             raise NotHere
         return paddle.to_tensor(np.array(array.values, dtype=array.dtype))
 
-    def array(self, tensor: Any) -> Array:
+    def array(self, tensor: paddle.Tensor) -> Array:
         """Return a tensor's values."""
         return Array.of(tensor.numpy(), str(tensor.dtype).removeprefix("paddle."))
 
-    def dtype(self, name: str) -> Any:
+    def dtype(self, name: str) -> paddle.dtype:
         """Return Paddle's element type of this name."""
         found = getattr(paddle, name, None)
         if not isinstance(found, paddle.dtype):
@@ -43,8 +43,13 @@ class PaddleDriver(Driver):
         return found
 
     def gradients(
-        self, op: object, schema: Schema, values: Mapping[str, Any], names: Sequence[str], weights: Sequence[object]
-    ) -> list[Any]:
+        self,
+        op: Op,
+        schema: Schema,
+        values: Mapping[str, paddle.Tensor],
+        names: Sequence[str],
+        weights: Sequence[object],
+    ) -> list[paddle.Tensor]:
         """Return the gradients of the weighted sum of the outputs, computed with paddle.grad."""
         if schema.mutable_arguments:
             raise NotHere
@@ -56,7 +61,7 @@ class PaddleDriver(Driver):
         total = sum((output * weight).sum() for output, weight in pairs if weight is not None)
         return list(paddle.grad(total, list(leaves.values())))
 
-    def layouts(self, array: Array) -> Iterator[tuple[str, Any]]:
+    def layouts(self, array: Array) -> Iterator[tuple[str, paddle.Tensor]]:
         """Yield the values transposed."""
         plain = self.tensor(array)
         if plain.ndim > 1:
@@ -65,7 +70,7 @@ class PaddleDriver(Driver):
     def finish(self, outputs: Sequence[object]) -> None:
         """Do nothing: a Paddle call on the CPU is done when it returns."""
 
-    def span(self, tensor: Any) -> Span | None:
+    def span(self, tensor: paddle.Tensor) -> Span | None:
         """Return the addresses of the tensor's memory."""
         start = tensor.data_ptr()
         return (start, start + tensor.size * tensor.element_size())

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
 
 import torch
 
 from opbridge.base.errors import ToolchainError
 from opbridge.verify.check.arrays import Array
 from opbridge.verify.check.drivers import Driver, NotHere, Span, listed, packed
+from opbridge.waist.op import Op
 from opbridge.waist.schema import Schema
 
 _OPCHECKS = {
@@ -42,17 +42,17 @@ class TorchDriver(Driver):
     def __init__(self, device: str) -> None:
         self.device = device
 
-    def tensor(self, array: Array) -> Any:
+    def tensor(self, array: Array) -> torch.Tensor:
         """Return a new PyTorch tensor on the device with these values."""
         return torch.from_numpy(array.values.copy()).to(self.device, self.dtype(array.dtype), copy=True)
 
-    def array(self, tensor: Any) -> Array:
+    def array(self, tensor: torch.Tensor) -> Array:
         """Return a tensor's values."""
         name = str(tensor.dtype).removeprefix("torch.")
         plain = tensor.detach().cpu().resolve_conj().resolve_neg()
         return Array.of((plain.double() if name == "bfloat16" else plain).numpy(), name)
 
-    def dtype(self, name: str) -> Any:
+    def dtype(self, name: str) -> torch.dtype:
         """Return PyTorch's element type of this name."""
         found = getattr(torch, name, None)
         if not isinstance(found, torch.dtype):
@@ -60,8 +60,13 @@ class TorchDriver(Driver):
         return found
 
     def gradients(
-        self, op: object, schema: Schema, values: Mapping[str, Any], names: Sequence[str], weights: Sequence[object]
-    ) -> list[Any]:
+        self,
+        op: Op,
+        schema: Schema,
+        values: Mapping[str, torch.Tensor],
+        names: Sequence[str],
+        weights: Sequence[object],
+    ) -> list[torch.Tensor]:
         """Return the gradients of the weighted sum of the outputs; zero for a tensor that does not affect them."""
         leaves = {name: values[name].detach().requires_grad_() for name in names}
         written = {argument.name for argument in schema.mutable_arguments}
@@ -75,16 +80,16 @@ class TorchDriver(Driver):
             torch.zeros_like(leaf) if grad is None else grad for leaf, grad in zip(leaves.values(), found, strict=True)
         ]
 
-    def batch(self, op: Any, schema: Schema, values: Mapping[str, object], batched: Sequence[str]) -> list[object]:
+    def batch(self, op: Op, schema: Schema, values: Mapping[str, object], batched: Sequence[str]) -> list[object]:
         """Call the operator on a batch with torch.func.vmap."""
 
-        def function(*tensors: object) -> tuple[Any, ...]:
+        def function(*tensors: torch.Tensor) -> tuple[torch.Tensor, ...]:
             args, kwargs = packed(schema, {**values, **dict(zip(batched, tensors, strict=True))})
             return tuple(listed(op(*args, **kwargs)))
 
         return list(torch.func.vmap(function)(*(values[name] for name in batched)))
 
-    def layouts(self, array: Array) -> Iterator[tuple[str, Any]]:
+    def layouts(self, array: Array) -> Iterator[tuple[str, torch.Tensor]]:
         """Yield the values transposed and with a stride of two."""
         plain = self.tensor(array)
         if plain.ndim > 1:
@@ -97,12 +102,14 @@ class TorchDriver(Driver):
         if self.device != "cpu":
             torch.get_device_module(self.device).synchronize()
 
-    def span(self, tensor: Any) -> Span | None:
+    def span(self, tensor: torch.Tensor) -> Span | None:
         """Return the addresses of the tensor's whole storage."""
         storage = tensor.untyped_storage()
         return (storage.data_ptr(), storage.data_ptr() + storage.nbytes())
 
-    def opcheck(self, op: Any, schema: Schema, values: Mapping[str, Any], names: Sequence[str]) -> tuple[str, ...]:
+    def opcheck(
+        self, op: Op, schema: Schema, values: Mapping[str, torch.Tensor], names: Sequence[str]
+    ) -> tuple[str, ...]:
         """Run torch.library.opcheck and return the names of the tests.
 
         It raises torch.testing._internal.optests.OpCheckError, among others, if a test fails.
