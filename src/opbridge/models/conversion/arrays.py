@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -12,15 +12,18 @@ import jax.numpy as jnp
 from opbridge.models.conversion import weights as files
 from opbridge.models.conversion.drawing import Keys, dropout
 
+Arrays = Any
+"""The arrays that a part of a network carries: one, or a tuple of them."""
 
-def load(path: str | Path, tied: Mapping[str, str]) -> dict[str, Any]:
+
+def load(path: str | Path, tied: Mapping[str, str]) -> dict[str, jax.Array]:
     """Read a safetensors file or a PyTorch file into JAX arrays, without the names in `tied`.
 
     `tied` maps a name to the name whose value it shares.
     """
     path = Path(path)
     if path.suffix == ".safetensors":
-        state: Mapping[str, Any] = files.load(path)
+        state: Mapping[str, jax.Array] = files.load(path)
     else:
         import torch
 
@@ -31,11 +34,11 @@ def load(path: str | Path, tied: Mapping[str, str]) -> dict[str, Any]:
 class Values:
     """The values of one call. An assigned value is read from then on, by every name tied to it."""
 
-    def __init__(self, values: Mapping[str, Any], tied: Mapping[str, str]) -> None:
+    def __init__(self, values: Mapping[str, jax.Array], tied: Mapping[str, str]) -> None:
         self._values, self._tied = values, tied
-        self.assigned: dict[str, Any] = {}
+        self.assigned: dict[str, jax.Array] = {}
 
-    def __getitem__(self, name: str) -> Any:
+    def __getitem__(self, name: str) -> jax.Array:
         name = self._tied.get(name, name)
         return self.assigned[name] if name in self.assigned else self._values[name]
 
@@ -43,26 +46,26 @@ class Values:
         self.assigned[self._tied.get(name, name)] = value
 
 
-def branch(condition: Any, yes: Any, no: Any, operands: Any) -> Any:
+def branch(condition: jax.Array, yes: Callable[..., Arrays], no: Callable[..., Arrays], operands: Arrays) -> Arrays:
     """Implement the PyTorch `cond` operator."""
     return jax.lax.cond(condition, yes, no, *operands)
 
 
-def repeat(condition: Any, body: Any, carried: Any, more: Any) -> Any:
+def repeat(condition: Callable[..., Arrays], body: Callable[..., Arrays], carried: Arrays, more: Arrays) -> Arrays:
     """Implement the PyTorch `while_loop` operator."""
     return jax.lax.while_loop(lambda given: condition(*given, *more), lambda given: body(*given, *more), carried)
 
 
-def each(body: Any, rows: Any, more: Any) -> Any:
+def each(body: Callable[..., Arrays], rows: Arrays, more: Arrays) -> Arrays:
     """Implement the PyTorch `map` operator, over the first axis."""
     return jax.lax.map(lambda given: body(*given, *more), rows)
 
 
-def accumulate(body: Any, carried: Any, rows: Any, more: Any) -> Any:
+def accumulate(body: Callable[..., Arrays], carried: Arrays, rows: Arrays, more: Arrays) -> Arrays:
     """Implement the PyTorch `scan` operator, over the first axis."""
     count = len(carried)
 
-    def step(before: Any, given: Any) -> Any:
+    def step(before: Arrays, given: Arrays) -> tuple[Arrays, Arrays]:
         results = body(*before, *given, *more)
         return results[:count], results[count:]
 

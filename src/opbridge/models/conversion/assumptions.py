@@ -19,7 +19,7 @@ _LIBRARY = torch.library.Library(NAMESPACE, "FRAGMENT")
 _LIBRARY.define("assumed(Tensor self, Tensor[] asked, str answers) -> Tensor")
 
 
-def _assumed(self: Any, asked: list[Any], answers: str) -> torch.Tensor:
+def _assumed(self: torch.Tensor, asked: list[torch.Tensor], answers: str) -> torch.Tensor:
     """Return a copy of `self` if the asked tensors have the values of the trace, and raise UnsupportedError if not.
 
     One operator checks all assumptions. MindSpore calls in the background, and would report the error of a second
@@ -48,7 +48,7 @@ class Assumptions:
     def __init__(self) -> None:
         self._found: dict[tuple[str, str], object] = {}
 
-    def add(self, tensor: torch.Tensor, known: Any, place: str) -> None:
+    def add(self, tensor: torch.Tensor, known: torch.Tensor, place: str) -> None:
         """Record that `tensor` holds `known` at `place`; later writes to the tensor do not matter."""
         self._found.setdefault((json.dumps(known), place), tensor.clone())
 
@@ -58,18 +58,20 @@ class Assumptions:
         return [f"a branch goes as with the inputs of the example, and others are refused: {p}" for _, p in self._found]
 
     @contextmanager
-    def held(self, network: torch.nn.Module, known_values: Any, args: Any, kwargs: Any) -> Iterator[None]:
+    def held(
+        self, network: torch.nn.Module, known_values: Any, args: tuple[object, ...], kwargs: dict[str, object]
+    ) -> Iterator[None]:
         """Make the inputs and buffers of a traced network known, and check the assumptions at its results.
 
         The trace raises UnsupportedError if the network made assumptions and returns no floating-point tensor.
         """
         kept = [each.detach().clone() for each in (*tensors_of((args, kwargs)), *network.buffers())]
 
-        def begin(_: object, args: Any, kwargs: Any) -> None:
+        def begin(_: object, args: tuple[object, ...], kwargs: dict[str, object]) -> None:
             for fake, real in zip([*tensors_of((args, kwargs)), *network.buffers()], kept, strict=True):
                 known_values.assume(fake, real)
 
-        def end(_: object, __: object, results: object) -> Any:
+        def end(_: object, __: object, results: object) -> object:
             leaves, tree = tree_flatten(results)
             place = next((i for i, each in enumerate(leaves) if _is_float(each)), None)
             if self._found and place is None:

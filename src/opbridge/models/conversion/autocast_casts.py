@@ -37,9 +37,11 @@ class _Casts(TorchDispatchMode):  # type: ignore[misc]
 
     def __init__(self) -> None:
         super().__init__()
-        self.found: dict[int, Any] = {}
+        self.found: dict[int, torch.dtype] = {}
 
-    def __torch_dispatch__(self, func: Any, types: object, args: Any = (), kwargs: Any = None) -> object:
+    def __torch_dispatch__(
+        self, func: torch._ops.OpOverload, types: object, args: Any = (), kwargs: Any = None
+    ) -> object:
         if func is _aten._to_copy.default and (kwargs or {}).get("dtype") is not None:
             self.found.setdefault(id(args[0]), kwargs["dtype"])
         return func(*args, **(kwargs or {}))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,33 +15,35 @@ from opbridge.base.errors import InputError
 from opbridge.models.conversion import weights
 
 Array = NDArray[Any]
+Tensors = Any
+"""The tensors that a part of a network carries: one, or a tuple of them."""
 
 
-def parameter(shape: tuple[int, ...], dtype: Any = ms.float32) -> Any:
+def parameter(shape: tuple[int, ...], dtype: ms.Type = ms.float32) -> ms.Parameter:
     """Create a trainable parameter of zeros."""
     return ms.Parameter(ms.Tensor(np.zeros(shape, np.float32)).astype(dtype))
 
 
-def buffer(shape: tuple[int, ...], dtype: Any = ms.float32) -> Any:
+def buffer(shape: tuple[int, ...], dtype: ms.Type = ms.float32) -> ms.Parameter:
     """Create a parameter of zeros that is not a weight: an optimizer leaves it alone."""
     return ms.Parameter(ms.Tensor(np.zeros(shape, np.float32)).astype(dtype), requires_grad=False)
 
 
-def branch(condition: Any, yes: Any, no: Any, operands: Any) -> Any:
+def branch(condition: ms.Tensor, yes: Callable[..., Tensors], no: Callable[..., Tensors], operands: Tensors) -> Tensors:
     """Implement the PyTorch `cond` operator."""
     if condition:
         return yes(*operands)
     return no(*operands)
 
 
-def repeat(condition: Any, body: Any, carried: Any, more: Any) -> Any:
+def repeat(condition: Callable[..., Tensors], body: Callable[..., Tensors], carried: Tensors, more: Tensors) -> Tensors:
     """Implement the PyTorch `while_loop` operator."""
     while condition(*carried, *more):
         carried = body(*carried, *more)
     return carried
 
 
-def each(body: Any, rows: Any, more: Any) -> Any:
+def each(body: Callable[..., Tensors], rows: Tensors, more: Tensors) -> Tensors:
     """Implement the PyTorch `map` operator, over the first axis."""
     results = []
     for index in range(rows[0].shape[0]):
@@ -48,7 +51,7 @@ def each(body: Any, rows: Any, more: Any) -> Any:
     return _stacked(results)
 
 
-def accumulate(body: Any, carried: Any, rows: Any, more: Any) -> Any:
+def accumulate(body: Callable[..., Tensors], carried: Tensors, rows: Tensors, more: Tensors) -> Tensors:
     """Implement the PyTorch `scan` operator, over the first axis."""
     count, results = len(carried), []
     for index in range(rows[0].shape[0]):
@@ -58,8 +61,8 @@ def accumulate(body: Any, carried: Any, rows: Any, more: Any) -> Any:
     return (*carried, *_stacked(results))
 
 
-def _stacked(results: Any) -> Any:
-    stacked: tuple[Any, ...] = ()
+def _stacked(results: Sequence[Tensors]) -> Tensors:
+    stacked: Tensors = ()
     for place in range(len(results[0])):
         stacked = (*stacked, ms.ops.stack([result[place] for result in results]))
     return stacked
@@ -71,14 +74,14 @@ def attribute_of(name: str) -> str:
     return f"_{found}" if found[:1].isdigit() else found
 
 
-def tie(network: Any, name: str, other: str) -> None:
+def tie(network: ms.nn.Cell, name: str, other: str) -> None:
     """Make the parameter at `name` the one at `other`."""
     place, last = _place(network, name)
     owner, known = _place(network, other)
     setattr(place, last, getattr(owner, known))
 
 
-def name_parameters(network: Any) -> None:
+def name_parameters(network: ms.nn.Cell) -> None:
     """Give every parameter its PyTorch name: an attribute `_0` represents the entry `0` of a module list."""
     renamed = getattr(network, "pytorch_names", {})
     for name, found in network.parameters_and_names():
@@ -86,7 +89,7 @@ def name_parameters(network: Any) -> None:
         found.name = ".".join(parts)
 
 
-def load(network: Any, path: str | Path) -> Any:
+def load(network: ms.nn.Cell, path: str | Path) -> ms.nn.Cell:
     """Load the values of a file into a network: safetensors, PyTorch (.pt, .pth, .bin) or MindSpore (.ckpt)."""
     path = Path(path)
     if path.suffix == ".safetensors":
@@ -98,7 +101,7 @@ def load(network: Any, path: str | Path) -> Any:
     return load_state_dict(network, torch.load(path, weights_only=True))
 
 
-def load_state_dict(network: Any, state: Any) -> Any:
+def load_state_dict(network: ms.nn.Cell, state: Mapping[str, ms.Parameter]) -> ms.nn.Cell:
     """Load values by PyTorch names into a network, and return it.
 
     The values may be NumPy, PyTorch or MindSpore tensors.
@@ -120,7 +123,7 @@ def load_state_dict(network: Any, state: Any) -> Any:
     return network
 
 
-def _array(value: Any) -> Array:
+def _array(value: ms.Tensor) -> Array:
     if hasattr(value, "asnumpy"):
         return np.asarray(value.asnumpy())
     if hasattr(value, "detach"):
@@ -131,12 +134,12 @@ def _array(value: Any) -> Array:
     return array.astype(np.float32) if array.dtype.name == "bfloat16" else array
 
 
-def _place(network: Any, name: str) -> tuple[Any, str]:
+def _place(network: ms.nn.Cell, name: str) -> tuple[ms.nn.Cell, str]:
     path, _, last = name.rpartition(".")
     return cell_below(network, path), attribute_of(last)
 
 
-def cell_below(network: Any, path: str) -> Any:
+def cell_below(network: ms.nn.Cell, path: str) -> ms.nn.Cell:
     """Return the cell for a PyTorch module path, or None if there is none."""
     for part in filter(None, path.split(".")):
         cells = getattr(network, "_cells", {})

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import torch
@@ -83,7 +82,9 @@ def _compared(
         yield from _trained(module, side, (args, kwargs), loss, trained)
 
 
-def _compared_in_training(module: torch.nn.Module, side: Side, args: Any, kwargs: Any) -> Iterator[Comparison]:
+def _compared_in_training(
+    module: torch.nn.Module, side: Side, args: Sequence[object], kwargs: Mapping[str, object]
+) -> Iterator[Comparison]:
     """Yield the comparisons of one training step; none if random numbers are drawn."""
     if _draws(module, args, kwargs):
         return
@@ -103,7 +104,7 @@ def _compared_in_training(module: torch.nn.Module, side: Side, args: Any, kwargs
             yield _comparison(f"{name} after training", value, side.value(name), max(least, _LEAST))
 
 
-def _draws(module: torch.nn.Module, args: Any, kwargs: Any) -> bool:
+def _draws(module: torch.nn.Module, args: Sequence[object], kwargs: Mapping[str, object]) -> bool:
     """Return whether the results depend on random draws: a network that drops no layers may draw for nothing."""
     found = []
     for seed in (0, 1):
@@ -134,7 +135,7 @@ def _values(expected: Sequence[object], got: Sequence[Array], when: str = "") ->
         yield _comparison(f"value{when}" if len(got) == 1 else f"value {place}{when}", want, have)
 
 
-def _loss(results: Sequence[Any]) -> tuple[int, torch.Tensor] | None:
+def _loss(results: Sequence[torch.Tensor]) -> tuple[int, torch.Tensor] | None:
     """Return the place of the first result that has a gradient, and its loss factors; None if there is none."""
     index = next((i for i, each in enumerate(results) if each.is_floating_point()), None)
     return None if index is None else (index, factors_of(results[index]))
@@ -148,7 +149,7 @@ def _gradients(
     module: torch.nn.Module,
     side: Side,
     expected: Sequence[object],
-    loss: tuple[int, object],
+    loss: tuple[int, torch.Tensor],
     trained: Mapping[str, object],
     results: Callable[[], Sequence[object]],
 ) -> Iterator[Comparison]:
@@ -177,14 +178,17 @@ def _no_less(least: Mapping[str, float], apart: Mapping[str, float]) -> dict[str
 
 
 def _of_both(
-    side: Side, results: Sequence[Any], loss: tuple[int, Any], trained: Mapping[str, torch.nn.Parameter]
+    side: Side,
+    results: Sequence[torch.Tensor],
+    loss: tuple[int, torch.Tensor],
+    trained: Mapping[str, torch.nn.Parameter],
 ) -> tuple[dict[str, torch.Tensor], dict[str, Array]]:
     """Return the PyTorch gradients and the gradients of the converted network."""
     return _of_pytorch(results, loss, trained), side.gradients(loss[0], loss[1].numpy(), list(trained))
 
 
 def _of_pytorch(
-    results: Sequence[Any], loss: tuple[int, object], trained: Mapping[str, torch.nn.Parameter]
+    results: Sequence[torch.Tensor], loss: tuple[int, torch.Tensor], trained: Mapping[str, torch.nn.Parameter]
 ) -> dict[str, torch.Tensor]:
     index, factors = loss
     (results[index] * factors).sum().backward()
@@ -192,7 +196,11 @@ def _of_pytorch(
 
 
 def _trained(
-    module: torch.nn.Module, side: Side, inputs: Any, loss: Any, trained: Mapping[str, torch.nn.Parameter]
+    module: torch.nn.Module,
+    side: Side,
+    inputs: tuple[Sequence[object], Mapping[str, object]],
+    loss: tuple[int, torch.Tensor],
+    trained: Mapping[str, torch.nn.Parameter],
 ) -> Iterator[Comparison]:
     args, kwargs = inputs
     start, largest = taken_aside(module), 0.0
@@ -249,7 +257,7 @@ def _largest(tensor: torch.Tensor) -> float:
     return float(tensor.detach().abs().max()) if tensor.numel() else 0.0
 
 
-def factors_of(result: Any) -> torch.Tensor:
+def factors_of(result: torch.Tensor) -> torch.Tensor:
     """Return the factors of a result's elements in the loss sum, so that all elements count.
 
     bfloat16 is summed as float32.

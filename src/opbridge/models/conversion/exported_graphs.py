@@ -6,7 +6,7 @@ import inspect
 import operator
 import re
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -32,9 +32,9 @@ class ModuleGraphs:
     path: str
     """`encoder.layers.0`; empty for the network."""
     class_name: str
-    inference: Any
+    inference: torch.fx.GraphModule
     """A torch.fx.Graph, or None where only training calls the module."""
-    training: Any
+    training: torch.fx.GraphModule
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,7 @@ def export(
     module: torch.nn.Module,
     args: Sequence[object],
     kwargs: Mapping[str, object],
-    dynamic_shapes: Any = None,
+    dynamic_shapes: object = None,
     *,
     needs_sizes: bool = False,
 ) -> Exported:
@@ -121,7 +121,7 @@ def export(
     )
 
 
-def _constants(parts: Mapping[str, Any]) -> dict[str, torch.Tensor]:
+def _constants(parts: Mapping[str, torch.fx.GraphModule]) -> dict[str, torch.Tensor]:
     """Return every tensor that a graph reads, by its place in the network."""
     found = {}
     for path, part in parts.items():
@@ -173,8 +173,8 @@ class _Trace:
     """A torch.export run of a network in one mode."""
 
     module: torch.nn.Module
-    args: tuple[Any, ...]
-    kwargs: dict[str, Any]
+    args: tuple[object, ...]
+    kwargs: dict[str, object]
     dynamic_shapes: object
     mode: str
     needs_sizes: bool
@@ -183,7 +183,7 @@ class _Trace:
     def tree(self) -> Any:
         """Return the first trace with all the sizes that must be known, or else the first that succeeds."""
         errors: list[UnsupportedError] = []
-        found: list[Any] = []
+        found: list[object] = []
         for assumptions in (None, Assumptions()) if self.dynamic_shapes is None else (None,):
             tree, has_sizes = self._with_kept_modules(assumptions, errors)
             if has_sizes:
@@ -194,7 +194,9 @@ class _Trace:
             raise self._refusal(errors)
         return found[0]
 
-    def _with_kept_modules(self, assumptions: Assumptions | None, errors: list[UnsupportedError]) -> tuple[Any, bool]:
+    def _with_kept_modules(
+        self, assumptions: Assumptions | None, errors: list[UnsupportedError]
+    ) -> tuple[torch.export.ExportedProgram, bool]:
         """Trace the network, and keep modules whole where the export stops.
 
         Modules of one class are kept together, and only if sizes are fixed. Return the tree, or None, and whether it
@@ -304,7 +306,7 @@ def _way_out(said: str) -> str:
     return found or "torch.export.export(module, inputs) says more"
 
 
-def _keep_together(program: Any) -> None:
+def _keep_together(program: torch.export.ExportedProgram) -> None:
     """Keep the results of a nested graph in the module that calls it, not in the modules that they pass through."""
     for node in program.graph.nodes:
         given: Any = node.args[0] if node.target is operator.getitem else None
@@ -342,7 +344,13 @@ class _Watch(TorchFunctionMode):  # type: ignore[misc]
         self._without_gradients: list[str] = []
         """The lines at which the network switches gradients off."""
 
-    def __torch_function__(self, func: Any, types: object, args: Any = (), kwargs: Any = None) -> object:
+    def __torch_function__(
+        self,
+        func: Callable[..., object],
+        types: object,
+        args: tuple[object, ...] = (),
+        kwargs: dict[str, object] | None = None,
+    ) -> object:
         if func in _COMPARED and hasattr(args[0], _DRAWN):
             return self._compared(func, args)
         if func is torch.Tensor.__bool__ and hasattr(args[0], _DECIDED):
@@ -355,7 +363,7 @@ class _Watch(TorchFunctionMode):  # type: ignore[misc]
             setattr(result, _DRAWN, True)
         return result
 
-    def _compared(self, func: Any, args: Any) -> object:
+    def _compared(self, func: Callable[..., object], args: Any) -> object:
         """Return whether a drawn number is less (or greater) than a bound in a branch, as for most draws."""
         bound, is_less = args[1], func in _COMPARED[:2]
         if bound <= 0:
@@ -399,7 +407,7 @@ def _unasked() -> Iterator[None]:
     """Make `layer.to(dtype)` skip a layer that is already there, and distributions skip their value checks."""
     original, validates = torch.nn.Module.to, torch.distributions.Distribution._validate_args
 
-    def to(module: torch.nn.Module, *args: Any, **kwargs: Any) -> torch.nn.Module:
+    def to(module: torch.nn.Module, *args: object, **kwargs: object) -> torch.nn.Module:
         device, dtype, *_ = torch._C._nn._parse_to(*args, **kwargs)
         values = [*module.parameters(), *module.buffers()]
         is_there = all(

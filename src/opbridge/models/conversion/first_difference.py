@@ -10,7 +10,6 @@ import ast
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 from torch._ops import OpOverload
 
@@ -32,7 +31,7 @@ def first_difference(
     side = loaded_side(imported(folder).load(), arrays(args, kwargs))
     source = folder / "network.py"
     steps = list(steps_of(side, made.package.origins, source))
-    found: dict[Any, list[Any]] = defaultdict(list)
+    found: dict[object, list[object]] = defaultdict(list)
     Replay(exported, "", lambda path, node, args, value: found[path, node].append(value)).start(args, kwargs)
     for step in steps:
         values = found[step.path, step.origin.node]
@@ -54,7 +53,12 @@ def _apart(side: Side, want: object, have: object) -> float:
 
 
 def _first_gradient(
-    exported: Exported, side: Side, steps: Sequence[Step], source: Path, args: Any, kwargs: Any
+    exported: Exported,
+    side: Side,
+    steps: Sequence[Step],
+    source: Path,
+    args: Sequence[object],
+    kwargs: Mapping[str, object],
 ) -> Difference | None:
     lines = {node.lineno: node.value for node in ast.walk(_parsed(source)) if isinstance(node, ast.Assign)}
     by_node: dict[object, list[Step]] = defaultdict(list)

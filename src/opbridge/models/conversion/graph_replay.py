@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
 
 import torch
 from torch._ops import OpOverload
@@ -17,7 +16,9 @@ MODE = "inference"
 class Replay(torch.fx.Interpreter):  # type: ignore[misc]
     """An interpreter that reports each node to `tell`, with the module path, its arguments and its result."""
 
-    def __init__(self, exported: Exported, path: str, tell: Callable[[str, Any, Any, Any], None]) -> None:
+    def __init__(
+        self, exported: Exported, path: str, tell: Callable[[str, torch.fx.Node, object, object], None]
+    ) -> None:
         super().__init__(torch.nn.Module(), graph=exported.graph(MODE, path))
         self._exported, self._path, self._tell = exported, path, tell
         self._nested = exported.nested(MODE, path)
@@ -36,7 +37,7 @@ class Replay(torch.fx.Interpreter):  # type: ignore[misc]
         self._tell(self._path, n, given[0], torch.fx.node.map_aggregate(value, _cloned))
         return value
 
-    def get_attr(self, target: object, args: object, kwargs: object) -> Any:
+    def get_attr(self, target: object, args: object, kwargs: object) -> object:
         """Return a nested graph as a function, or a copy of a value."""
         if target in self._nested:
             return self._inner(self._nested[target])
@@ -45,7 +46,7 @@ class Replay(torch.fx.Interpreter):  # type: ignore[misc]
     def _inner(self, module: torch.nn.Module) -> Callable[..., object]:
         """Return a nested graph as a function; its nodes are part of the source of their module."""
 
-        def run(*operands: Any) -> Any:
+        def run(*operands: object) -> object:
             inner = Replay(self._exported, self._path, self._tell)
             inner.graph, inner.module = module.graph, module
             inner._nested = dict(module.named_children())
@@ -53,7 +54,7 @@ class Replay(torch.fx.Interpreter):  # type: ignore[misc]
 
         return run
 
-    def call_module(self, target: Any, args: Any, kwargs: Any) -> object:
+    def call_module(self, target: str, args: tuple[object, ...], kwargs: dict[str, object]) -> object:
         """Run the graph of a module."""
         path = f"{self._path}.{target}".lstrip(".")
         return Replay(self._exported, path, self._tell).run(*args, *kwargs.values())

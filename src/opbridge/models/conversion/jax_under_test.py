@@ -30,7 +30,7 @@ class JaxSide:
         self._values = self._values | assigned
         return [np.asarray(each) for each in listed(found)]
 
-    def _call(self, values: dict[str, object]) -> tuple[Any, dict[str, Any]]:
+    def _call(self, values: dict[str, object]) -> tuple[object, dict[str, jax.Array]]:
         """Return the results, and the values that were assigned to buffers."""
         found = self._network(values, *self._inputs, train=self._trains)
         return found if self._trains else (found, {})

@@ -20,14 +20,14 @@ class Step:
 
     path: str
     origin: Origin
-    value: Any
+    value: object
     number: int
-    variables: Mapping[str, Any]
-    module: Mapping[str, Any]
+    variables: Mapping[str, object]
+    module: Mapping[str, object]
     """The globals of the line."""
 
 
-def steps_of(side: Side, origins: Mapping[Any, Mapping[str, Origin]], source: Path) -> Iterator[Step]:
+def steps_of(side: Side, origins: Mapping[tuple[str, str], Mapping[str, Origin]], source: Path) -> Iterator[Step]:
     """Return a step for every name of the source that holds an operator's result, in the order of execution."""
     known = {path: names for (mode, path), names in origins.items() if mode == MODE}
     file = str(source)

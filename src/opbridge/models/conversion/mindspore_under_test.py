@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
 
 import mindspore as ms
 import numpy as np
@@ -15,7 +14,7 @@ from opbridge.models.conversion.frameworks_under_test import Array, listed
 class MindSporeSide:
     """The converted MindSpore network under check: a Cell."""
 
-    def __init__(self, loaded: Any, inputs: Sequence[Array]) -> None:
+    def __init__(self, loaded: ms.nn.Cell, inputs: Sequence[Array]) -> None:
         self._cell = loaded
         self._cell.set_train(False)
         self._inputs = [_tensor(each) for each in inputs]
@@ -33,7 +32,7 @@ class MindSporeSide:
         """Return the gradients of the sum of a result times factors, by parameter name."""
         weights = ms.Tensor(factors)
 
-        def total(*tensors: Any) -> ms.Tensor:
+        def total(*tensors: ms.Tensor) -> ms.Tensor:
             return (listed(self._cell(*tensors))[index] * weights).sum()
 
         parameters = ms.ParameterTuple([self._parameters[name] for name in names])
@@ -56,7 +55,7 @@ class MindSporeSide:
         """Return the path of the module whose local variables these are, from their `self`."""
         return next((path for path in paths if cell_below(self._cell, path) is variables.get("self")), None)
 
-    def array(self, value: Any) -> Array:
+    def array(self, value: ms.Tensor) -> Array:
         """Return a tensor as a NumPy array; bfloat16 is widened to float32."""
         widened = value.astype(ms.float32) if value.dtype == ms.bfloat16 else value
         return np.asarray(widened.asnumpy())

@@ -5,10 +5,10 @@ from __future__ import annotations
 import hashlib
 import io
 import pickle
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch._subclasses.fake_tensor import FakeTensor
@@ -16,6 +16,9 @@ from torch._subclasses.functional_tensor import FunctionalTensor
 from torch.utils._pytree import tree_leaves, tree_map
 
 from opbridge.base.errors import UnsupportedError
+
+if TYPE_CHECKING:
+    from typing import IO
 
 NAMESPACE = "opbridge_modules"
 SUFFIX = ".pickle"
@@ -32,10 +35,10 @@ class Whole:
 
     module: torch.nn.Module
     """The module without its values, which every call passes."""
-    given: Any
+    given: object
     names: tuple[str, ...]
     """The names of its parameters and buffers, which follow the input tensors."""
-    results: Any
+    results: object
     written: tuple[int, ...]
     """The places of the inputs and own values that it writes to; their new values are results too."""
     draws: bool
@@ -122,7 +125,7 @@ def source_of(name: str) -> str | None:
     return f'whole(__file__, "{short}")' if name.startswith(f"{NAMESPACE}::") else None
 
 
-def kept(names: Any) -> dict[str, bytes]:
+def kept(names: Iterable[str]) -> dict[str, bytes]:
     """Return the stored modules that a package needs for its operators, by file name."""
     shorts = (name.partition("::")[2] for name in names if name.startswith(f"{NAMESPACE}::"))
     return {short + SUFFIX: _KEPT[short] for short in shorts}
@@ -161,7 +164,7 @@ def _stored(whole: Whole) -> bytes:
 class _Pickler(pickle.Pickler):
     """A pickler that leaves out the values that every call passes."""
 
-    def __init__(self, file: Any, brought: set[object]) -> None:
+    def __init__(self, file: IO[bytes], brought: set[object]) -> None:
         super().__init__(file)
         self._brought = brought
 

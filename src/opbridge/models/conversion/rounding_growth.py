@@ -15,7 +15,7 @@ _OFF = 2.0**-21
 
 def carried(
     module: torch.nn.Module,
-    start: dict[str, Any],
+    start: dict[str, torch.Tensor],
     trained: Mapping[str, torch.nn.Parameter],
     gradients: Callable[[], Any],
     steps: int,
@@ -38,7 +38,7 @@ def descend(trained: Mapping[str, torch.nn.Parameter], gradients: Mapping[str, t
 
 
 def gradients_apart(
-    trained: Mapping[str, torch.nn.Parameter], wanted: Mapping[str, Any], gradients: Callable[[], Any]
+    trained: Mapping[str, torch.nn.Parameter], wanted: Mapping[str, torch.Tensor], gradients: Callable[[], Any]
 ) -> dict[str, float]:
     """Return the largest distance of each gradient from `wanted`, for slightly changed weights."""
     before = {name: value.detach().clone() for name, value in trained.items()}

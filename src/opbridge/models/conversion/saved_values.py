@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import torch
 
 
@@ -12,7 +10,7 @@ def taken_aside(module: object) -> dict[str, torch.Tensor]:
     return {name: value.detach().clone() for name, value in _held(module).items()}
 
 
-def put_back(module: object, values: dict[str, Any]) -> None:
+def put_back(module: object, values: dict[str, object]) -> None:
     """Copy saved values back into the parameters and buffers."""
     with torch.no_grad():
         for name, value in _held(module).items():

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 import torch
 from torch.fx.experimental.proxy_tensor import make_fx
@@ -62,7 +61,7 @@ def _replace(module: torch.nn.Module, region: list[torch.fx.Node]) -> None:
         module.graph.erase_node(node)
 
 
-def _alone(module: object, region: list[torch.fx.Node], given: list[Any], results: list[object]) -> object:
+def _alone(module: object, region: list[torch.fx.Node], given: list[torch.fx.Node], results: list[object]) -> object:
     """Return a region as a separate module."""
     graph = torch.fx.Graph()
     known = {node: graph.placeholder(node.name) for node in given}

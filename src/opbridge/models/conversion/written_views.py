@@ -30,7 +30,7 @@ def is_view(node: torch.fx.Node) -> bool:
     return aliases and share_memory(node, node.args[0])
 
 
-def share_memory(one: Any, other: Any) -> bool:
+def share_memory(one: torch.Tensor, other: torch.Tensor) -> bool:
     """Return whether two nodes share memory, as far as PyTorch recorded it."""
     values = one.meta.get("val"), other.meta.get("val")
     if not all(isinstance(value, torch.Tensor) for value in values):
@@ -94,7 +94,7 @@ def order_in_memory(tensor: torch.Tensor, bound: Mapping[str, Any]) -> list[int]
     return order if is_whole and last < tensor.numel() else None
 
 
-def written_inputs(graphs: Callable[[str], Any], path: str) -> dict[int, torch.fx.Node]:
+def written_inputs(graphs: Callable[[str], torch.fx.GraphModule], path: str) -> dict[int, torch.fx.Node]:
     """Return the places of the inputs that the module at a path writes to, each with its last writing node."""
     graph = graphs(path)
     nodes = graph.nodes if graph is not None else ()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -19,7 +18,7 @@ class ChannelShuffle(nn.Module):  # type: ignore[misc]
         super().__init__()
         self.groups, self.split_shuffle = groups, split_shuffle
 
-    def forward(self, x1: Tensor, x2: Tensor) -> Any:
+    def forward(self, x1: Tensor, x2: Tensor) -> Tensor:
         """Return the shuffled channels."""
         together = torch.cat([x1, x2], dim=1)
         shuffled = together.unflatten(1, (self.groups, -1)).transpose(1, 2).flatten(1, 2)
@@ -99,14 +98,16 @@ class DropoutWithByteMask(nn.Module):  # type: ignore[misc]
 class _Convolution(nn.Module):  # type: ignore[misc]
     """A convolution, a normalization and an activation, with the names that checkpoints of YOLOv5 have."""
 
-    def __init__(self, c1: int, c2: int, k: Any, s: int, p: Any, g: int, act: bool) -> None:
+    def __init__(
+        self, c1: int, c2: int, k: int | tuple[int, int], s: int, p: int | tuple[int, int] | None, g: int, act: bool
+    ) -> None:
         super().__init__()
         same = k // 2 if isinstance(k, int) else [size // 2 for size in k]
         self.conv = nn.Conv2d(c1, c2, k, s, same if p is None else p, groups=g, bias=False)
         self.bn = nn.BatchNorm2d(c2)
         self.act = nn.LeakyReLU(0.1, inplace=True) if act else nn.Identity()
 
-    def forward(self, x: Tensor) -> Any:
+    def forward(self, x: Tensor) -> Tensor:
         """Return the activations."""
         return self.act(self.bn(self.conv(x)))
 
@@ -114,11 +115,20 @@ class _Convolution(nn.Module):  # type: ignore[misc]
 class Focus(nn.Module):  # type: ignore[misc]
     """Move each 2 x 2 pixels into channels, and convolve them, as the first layer of YOLOv5."""
 
-    def __init__(self, c1: int, c2: int, k: Any = 1, s: int = 1, p: Any = None, g: int = 1, act: bool = True) -> None:
+    def __init__(
+        self,
+        c1: int,
+        c2: int,
+        k: int | tuple[int, int] = 1,
+        s: int = 1,
+        p: int | tuple[int, int] | None = None,
+        g: int = 1,
+        act: bool = True,
+    ) -> None:
         super().__init__()
         self.conv = _Convolution(c1 * 4, c2, k, s, p, g, act)
 
-    def forward(self, x: Tensor) -> Any:
+    def forward(self, x: Tensor) -> Tensor:
         """Return the activations."""
         places = [(row, column) for column in (0, 1) for row in (0, 1)]
         return self.conv(torch.cat([x[..., row::2, column::2] for row, column in places], 1))
@@ -141,7 +151,7 @@ class BiLSTM(nn.Module):  # type: ignore[misc]
 class Prefetcher:
     """Copy the next batch of a loader to the NPU while the program uses the current one."""
 
-    def __init__(self, loader: Iterable[tuple[Tensor, Tensor]], stream: Any = None) -> None:
+    def __init__(self, loader: Iterable[tuple[Tensor, Tensor]], stream: torch.Stream | None = None) -> None:
         self.loader = iter(loader)
         self.stream = stream if stream is not None else torch.npu.Stream()
         self.preload()

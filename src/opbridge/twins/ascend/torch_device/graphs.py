@@ -87,7 +87,7 @@ def graph_pool_handle() -> tuple[int, int]:
 class graph:  # noqa: N801 - as torch.cuda.graph
     """The context manager `with torch.npu.graph(g):`, which captures into `g`."""
 
-    def __init__(self, npu_graph: NPUGraph, pool: Any = None, stream: Any = None, **_: Any) -> None:
+    def __init__(self, npu_graph: NPUGraph, pool: object = None, stream: torch.Stream | None = None, **_: Any) -> None:
         self._graph = npu_graph
 
     def __enter__(self) -> None:

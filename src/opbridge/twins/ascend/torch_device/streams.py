@@ -13,7 +13,7 @@ import torch
 class Stream(torch.Stream):  # type: ignore[misc]
     """A stream of an NPU, created by `torch.npu.Stream()`."""
 
-    def __new__(cls, device: Any = None, priority: int = 0, **ids: int) -> Stream:
+    def __new__(cls, device: torch.device | str | int | None = None, priority: int = 0, **ids: int) -> Stream:
         """Create a stream, or wrap an existing one whose ids are given."""
         if ids:
             made: Stream = super().__new__(cls, **ids)
@@ -70,12 +70,12 @@ def stream(stream: torch.Stream | None) -> StreamContext:
     return StreamContext(stream)
 
 
-def current_stream(device: Any = None) -> Stream:
+def current_stream(device: torch.device | str | int | None = None) -> Stream:
     """Return the current stream of a device."""
     return _ours(torch._C._accelerator_getStream(_named(device).index))
 
 
-def default_stream(device: Any = None) -> Stream:
+def default_stream(device: torch.device | str | int | None = None) -> Stream:
     """Return the default stream of a device."""
     current = current_stream(device)
     return Stream(stream_id=0, device_index=current.device_index, device_type=current.device_type)
@@ -90,7 +90,7 @@ def _ours(stream: torch.Stream) -> Stream:
     return Stream(stream_id=stream.stream_id, device_index=stream.device_index, device_type=stream.device_type)
 
 
-def _named(device: Any) -> torch.device:
+def _named(device: torch.device | str | int | None) -> torch.device:
     current = torch._C._accelerator_getDeviceIndex()
     if device is None or (isinstance(device, int) and device < 0):
         return torch.device("npu", current)

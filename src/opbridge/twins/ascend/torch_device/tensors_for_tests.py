@@ -30,7 +30,12 @@ def set_npu_device() -> str:
     return get_npu_device()
 
 
-def create_common_tensor(item: Any, minValue: float, maxValue: float, device: Any = None) -> Pair:  # noqa: N803
+def create_common_tensor(
+    item: Any,
+    minValue: float,
+    maxValue: float,
+    device: torch.device | str | int | None = None,  # noqa: N803
+) -> Pair:
     """Return a pair of tensors with uniform values.
 
     `item` is a NumPy element type, the format on the device (-1 for none), and the shape. Formats do not change values.
@@ -46,7 +51,7 @@ def create_dtype_tensor(
     min_value: int = -5,
     max_value: int = 5,
     no_zero: bool = False,
-    device: Any = None,
+    device: torch.device | str | int | None = None,
 ) -> Pair:
     """Return a pair of tensors of a PyTorch element type: bool, half, float, or else int32."""
     if dtype == torch.bool:
@@ -60,7 +65,7 @@ def create_dtype_tensor(
     return _pair(values, device)
 
 
-def _pair(values: np.ndarray[Any, Any], device: Any) -> Pair:
+def _pair(values: np.ndarray[Any, Any], device: torch.device | str | int | None) -> Pair:
     host = torch.from_numpy(values)
     return host, host.clone().to(device or get_npu_device())
 
@@ -72,7 +77,7 @@ def test_2args_broadcast(fn: Callable[[torch.Tensor, torch.Tensor], torch.Tensor
 
 
 def check_operators_in_prof(
-    expected_operators: Iterable[str], prof: Any, unexpected_operators: Iterable[str] | None = None
+    expected_operators: Iterable[str], prof: torch.profiler.profile, unexpected_operators: Iterable[str] | None = None
 ) -> bool:
     """Return whether a profile has all expected operators and none of the unexpected ones."""
     seen = {item.key.replace("cached_", "") for item in prof.key_averages()}

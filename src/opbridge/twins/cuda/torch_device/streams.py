@@ -6,7 +6,7 @@ All work is done when its call returns: streams differ in identity, not in when 
 from __future__ import annotations
 
 import time
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import torch
 
@@ -66,7 +66,7 @@ class EventBase:
         """The handle that C++ code uses; 0 before the event is recorded."""
         return 0 if self._moment is None else id(self)
 
-    def record(self, stream: Any = None) -> None:
+    def record(self, stream: torch.Stream | None = None) -> None:
         """Record the current time: all earlier work is already done."""
         self._moment = time.perf_counter()
 

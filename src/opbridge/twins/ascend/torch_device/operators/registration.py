@@ -14,7 +14,7 @@ from opbridge.base.errors import UnsupportedError
 
 _library = torch.library.Library("npu", "FRAGMENT")
 
-EXPOSED: dict[str, Any] = {}
+EXPOSED: dict[str, Callable[..., object]] = {}
 """The registered operators by name, which the stand-in for torch_npu exposes."""
 
 _CODES = (
@@ -25,10 +25,10 @@ _CODES = (
 """Element types in the order of PyTorch's own numbers, which schemas use."""
 
 
-def operator(schema: str) -> Callable[[Callable[..., Any]], Any]:
+def operator(schema: str) -> Callable[[Callable[..., object]], Any]:
     """Register the decorated function as the operator that `schema` declares."""
 
-    def define(function: Callable[..., Any]) -> object:
+    def define(function: Callable[..., object]) -> object:
         name = schema.partition("(")[0]
         _library.define(schema)
         _library.impl(name, function, "CompositeImplicitAutograd")
