@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from opbridge.frameworks.jax.handler import forget_operators, handler_or_reason
 from opbridge.frameworks.jax.library import LibraryOperator
@@ -26,7 +26,7 @@ def view(library: Library, index: int) -> JaxOperator:
     return JaxOperator(LibraryOperator(library, index))
 
 
-def call(library: Library, index: int) -> Callable[..., Any]:
+def call(library: Library, index: int) -> Callable[..., object]:
     """Return the view, which runs calls too."""
     function: JaxOperator = library.view(index, "jax")
     return function

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Protocol
 
 import jax.numpy as jnp
 
@@ -28,7 +28,7 @@ class DifferentiatedCall(Protocol):
         """The schema of the operator."""
 
     @property
-    def values(self) -> Mapping[str, Any]:
+    def values(self) -> Mapping[str, Array]:
         """The attributes of the call."""
 
     @property
@@ -39,11 +39,11 @@ class DifferentiatedCall(Protocol):
     def returned(self) -> tuple[int | None, ...]:
         """For each return of the schema its place among the outputs; None for an absent argument."""
 
-    def grouped(self, tensors: Mapping[int, Array], /) -> dict[str, Any]:
+    def grouped(self, tensors: Mapping[int, Array], /) -> dict[str, Array]:
         """Group the available tensors by argument name."""
 
 
-class Functions(dict[str, Any]):
+class Functions(dict[str, Array]):
     """The functions and names of a formula; operators are looked up when a formula calls them."""
 
     def __init__(self, operator: Callable[[str], object]) -> None:
@@ -82,7 +82,7 @@ class FormulaLinear:
     def __call__(self, residuals: Sequence[Array], cotangents: Sequence[Array]) -> list[Array]:
         """Evaluate the formulas and return the cotangents of the inputs that move."""
         environment = self._environment(residuals, cotangents)
-        found: dict[str, Any] = {}
+        found: dict[str, Array] = {}
         for derivative in self.derivatives:
             value = evaluate(derivative.formula.expr, environment, self.functions)
             several = len(derivative.arguments) > 1
@@ -105,7 +105,7 @@ class FormulaLinear:
             {number: results[place] for number, place in by_return.items() if place in results},
         )
 
-    def _gradient(self, found: Mapping[str, Any], number: int, like: Like) -> Array:
+    def _gradient(self, found: Mapping[str, Array], number: int, like: Like) -> Array:
         argument, item = self.call.places[number]
         name = self.call.schema.arguments[argument].name
         if name not in found:
@@ -142,7 +142,7 @@ def formula_linear(
     return linear, [*(inputs[number] for number in saved_inputs), *(outputs[place] for place in saved_outputs)]
 
 
-def as_cotangent(value: Any, like: Like) -> Array:
+def as_cotangent(value: Array, like: Like) -> Array:
     """Return the value of a formula in the shape and element type of its input; zeros for None."""
     if value is None:
         return jnp.zeros(like.shape, like.dtype)

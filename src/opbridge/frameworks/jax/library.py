@@ -55,7 +55,7 @@ class LibraryOperator:
         """Check the attributes of a call and encode them; equal attributes give equal bytes."""
         return self._native.attributes(values)
 
-    def values(self, attributes: bytes) -> dict[str, Any]:
+    def values(self, attributes: bytes) -> dict[str, object]:
         """Decode the attributes of a call."""
         return self._native.values(attributes)
 
@@ -121,7 +121,7 @@ class LibraryCall:
         return self.operator.schema
 
     @property
-    def values(self) -> dict[str, Any]:
+    def values(self) -> dict[str, object]:
         """The attributes of the call."""
         return self.operator.values(self.attributes)
 
@@ -243,7 +243,7 @@ class LibraryCall:
             *(result for output, result in fresh if schema.aliased_argument(output) is None),
         ]
 
-    def arranged(self, outputs: Sequence[Array]) -> Any:
+    def arranged(self, outputs: Sequence[Array]) -> Array | tuple[Array, ...]:
         """Return the outputs as the schema returns them."""
         values = tuple(None if place is None else outputs[place] for place in self.returned)
         return values[0] if len(values) == 1 else values or None
@@ -254,10 +254,10 @@ class LibraryCall:
         """Return the derivative for the inputs that move, and its residuals."""
         return self.operator.pullback(self, inputs, outputs, moving)
 
-    def grouped(self, tensors: Mapping[int, Array]) -> dict[str, Any]:
+    def grouped(self, tensors: Mapping[int, Array]) -> dict[str, Array]:
         """Group the available tensors by argument name."""
         arguments = self.operator.schema.arguments
-        found: dict[str, Any] = {
+        found: dict[str, Array] = {
             arguments[argument].name: [None] * len(kind) if isinstance(kind, tuple) else None
             for argument, kind in zip(self._tensor_arguments, self.kinds, strict=True)
         }

@@ -8,20 +8,23 @@ for this changed between JAX versions, so it has its own module.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import jax
 from jax.core import ShapedArray
 from jax.sharding import NamedSharding, PartitionSpec
 
+if TYPE_CHECKING:
+    import numpy as np
 
-def _axes(value: Any) -> frozenset[Any]:
+
+def _axes(value: jax.Array) -> frozenset[str]:
     kind = getattr(value, "manual_axis_type", None)
-    axes: frozenset[Any] = value.vma if kind is None else kind.varying
+    axes: frozenset[str] = value.vma if kind is None else kind.varying
     return axes
 
 
-def alike(values: Sequence[object]) -> list[Any]:
+def alike(values: Sequence[object]) -> list[jax.Array]:
     """Return the values, each varying over every axis that any of them varies over."""
     axes = [_axes(jax.typeof(value)) for value in values]
     everywhere = frozenset().union(*axes)
@@ -37,7 +40,9 @@ def _spread(value: object, axes: tuple[object, ...]) -> object:
     return jax.lax.pvary(value, axes)
 
 
-def abstract_like(inputs: Sequence[Any], shape: Sequence[Any], dtype: Any, spec: PartitionSpec) -> object:
+def abstract_like(
+    inputs: Sequence[jax.Array], shape: Sequence[int], dtype: np.dtype[Any], spec: PartitionSpec
+) -> object:
     """Return the type of an output: it varies like the inputs, and `spec` shards it if axes are explicit."""
     if not inputs:
         return ShapedArray(tuple(shape), dtype)
@@ -46,7 +51,7 @@ def abstract_like(inputs: Sequence[Any], shape: Sequence[Any], dtype: Any, spec:
     return inputs[0].update(shape=tuple(shape), dtype=dtype, weak_type=False, sharding=sharding)
 
 
-def described(value: Any) -> jax.ShapeDtypeStruct:
+def described(value: jax.Array) -> jax.ShapeDtypeStruct:
     """Return the shape and element type of a value, and its sharding if that is part of its type."""
     sharding = jax.typeof(value).sharding
     return jax.ShapeDtypeStruct(value.shape, value.dtype, sharding=sharding if any(sharding.spec) else None)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import jax
 import jax.numpy as jnp
@@ -27,6 +27,9 @@ from opbridge.frameworks.jax.handler import TARGET, handler_or_reason
 from opbridge.frameworks.jax.mesh_types import abstract_like, alike, lying_as, spec_of
 from opbridge.frameworks.jax.sharding import is_divided, output_specs, partitioned, refuse_partly_manual
 from opbridge.frameworks.jax.uncompiled import lowered
+
+if TYPE_CHECKING:
+    import numpy as np
 
 call_p = Primitive("opbridge")
 call_p.multiple_results = True
@@ -80,7 +83,7 @@ call_p.def_abstract_eval(_call_outputs)
 linear_p.def_abstract_eval(_linear_outputs)
 
 
-def _lower(device: str, ctx: Any, *operands: Any, call: Call) -> list[object]:
+def _lower(device: str, ctx: mlir.LoweringRuleContext, *operands: ir.Value, call: Call) -> list[object]:
     if device not in call.devices:
         raise KernelError(f"{call.name} has no kernel for {device}; it has kernels for {', '.join(call.devices)}")
     call.target(device)  # report errors now rather than when the program runs
@@ -99,7 +102,9 @@ def _lower(device: str, ctx: Any, *operands: Any, call: Call) -> list[object]:
     ]
 
 
-def _typed_call(device: str, ctx: Any, operands: tuple[Any, ...], call: Call) -> list[Any]:
+def _typed_call(
+    device: str, ctx: mlir.LoweringRuleContext, operands: tuple[ir.Value, ...], call: Call
+) -> list[ir.Value]:
     """Return the results of a call of the handler.
 
     A single result of known sizes on a CPU is the element of a tuple. XLA aborts if a typed call is the root of a CPU
@@ -114,24 +119,24 @@ def _typed_call(device: str, ctx: Any, operands: tuple[Any, ...], call: Call) ->
     return [stablehlo.get_tuple_element(results[0], 0)] if in_tuple else results
 
 
-def _tensor_type(aval: Any) -> Any:
+def _tensor_type(aval: jax.core.ShapedArray) -> ir.Type:
     return ir.RankedTensorType.get(aval.shape, mlir.dtype_to_ir_type(aval.dtype))
 
 
-def _lower_divided(ctx: Any, *operands: Any, call: Call) -> list[Any]:
+def _lower_divided(ctx: mlir.LoweringRuleContext, *operands: ir.Value, call: Call) -> list[ir.Value]:
     divided = partitioned(bind_call, call, ctx.avals_in, ctx.avals_out)
-    results: list[Any] = mlir.lower_fun(divided, multiple_results=True)(ctx, *operands)
+    results: list[ir.Value] = mlir.lower_fun(divided, multiple_results=True)(ctx, *operands)
     # The program contains only the address of the partitioner: add the call, so that the JAX compilation cache sees it.
     meant = ir.DictAttr.get({TARGET: ir.StringAttr.get(call.text)})
     results[0].owner.attributes["mhlo.frontend_attributes"] = meant
     return results
 
 
-def _converted(value: Any, dtype: Any) -> object:
+def _converted(value: Array, dtype: np.dtype[Any]) -> object:
     return stablehlo.convert(ir.RankedTensorType.get(value.type.shape, mlir.dtype_to_ir_type(dtype)), value)
 
 
-def _refuse_platform(ctx: Any, *operands: Any, call: Call) -> list[object]:
+def _refuse_platform(ctx: mlir.LoweringRuleContext, *operands: ir.Value, call: Call) -> list[object]:
     platforms = ctx.platforms or ctx.module_context.platforms
     raise KernelError(
         f"{call.name} has no kernel for {', '.join(platforms)}; in JAX, operators run on {' and '.join(_PLATFORMS)}"
@@ -174,7 +179,7 @@ def _has_tangent(value: Like) -> bool:
 
 def _call_jvp(primals: Sequence[Array], tangents: Sequence[object], *, call: Call) -> tuple[list[Array], list[object]]:
     outputs = bind_call(call, *primals)
-    zeros: list[Any] = [ad.Zero(jax.typeof(output).to_tangent_aval()) for output in outputs]
+    zeros: list[ad.Zero] = [ad.Zero(jax.typeof(output).to_tangent_aval()) for output in outputs]
     moving = tuple(place for place, tangent in enumerate(tangents) if not _is_zero(tangent))
     moved = [place for place, output in enumerate(outputs) if _has_tangent(output)]
     if not moving or not moved:
@@ -205,7 +210,7 @@ def _linear_jvp(
     return outputs, pushed
 
 
-def _linear_transpose(cotangents: Sequence[object], *operands: Any, linear: Linear) -> list[object]:
+def _linear_transpose(cotangents: Sequence[object], *operands: Array, linear: Linear) -> list[object]:
     residuals, inputs = operands[: linear.residuals], operands[linear.residuals :]
     if all(map(_is_zero, cotangents)):
         return [None] * len(operands)

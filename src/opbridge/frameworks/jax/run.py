@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import lru_cache
-from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -19,7 +18,7 @@ RUNTIME_ERRORS = (jax.errors.JaxRuntimeError, ValueError)
 """The errors that a program raises if a kernel fails: the second if JAX ran the program before."""
 
 
-def traced(call: Call) -> Callable[..., Any]:
+def traced(call: Call) -> Callable[..., object]:
     """Return a function that runs the call on tensors of which some are traced."""
     if not call.returns:
         return lambda *tensors: _run_for_effect(call, tensors)
@@ -27,14 +26,14 @@ def traced(call: Call) -> Callable[..., Any]:
 
 
 @lru_cache(maxsize=1024)
-def compiled(call: Call) -> Callable[..., Any]:
+def compiled(call: Call) -> Callable[..., object]:
     """Return a compiled function that runs the call on arrays; JAX inlines it in a traced function."""
 
-    def run(*tensors: Array) -> Any:
+    def run(*tensors: Array) -> object:
         return traced(call)(*tensors)
 
     run.__name__ = call.name.partition("::")[2]
-    function: Callable[..., Any] = jax.jit(run, inline=True)
+    function: Callable[..., object] = jax.jit(run, inline=True)
     return function
 
 

@@ -6,7 +6,7 @@ import math
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import count
-from typing import Any
+from typing import TYPE_CHECKING
 
 import jax
 from jax.experimental.custom_partitioning import SdyShardingRule, custom_partitioning
@@ -16,13 +16,16 @@ from opbridge.base.errors import UnsupportedError
 from opbridge.frameworks.jax.call import Array, Call, Like
 from opbridge.waist.rules.sharding import Layout, Names, Shape, ShardingWarning, check_parts, undivided
 
+if TYPE_CHECKING:
+    from jax.interpreters import mlir
+
 Axes = tuple[str, ...]
 Bind = Callable[..., list[Array]]
 
 _REDUCTIONS = {"sum": jax.lax.psum, "max": jax.lax.pmax, "min": jax.lax.pmin}
 
 
-def is_divided(ctx: Any) -> bool:
+def is_divided(ctx: mlir.LoweringRuleContext) -> bool:
     """Return whether XLA divides tensors of the program that is being lowered over several devices.
 
     If the program defines what each device does (shard_map, pmap), there is nothing to divide. An exported program
@@ -33,7 +36,7 @@ def is_divided(ctx: Any) -> bool:
     return over_mesh and context.num_devices > 1 and not ctx.module_context.lowering_parameters.for_export
 
 
-def refuse_partly_manual(ctx: Any, call: Call) -> None:
+def refuse_partly_manual(ctx: mlir.LoweringRuleContext, call: Call) -> None:
     """Raise UnsupportedError if shard_map covers only some axes of a mesh under GSPMD.
 
     GSPMD would end the process when it meets a call that it cannot divide.
@@ -49,7 +52,7 @@ def refuse_partly_manual(ctx: Any, call: Call) -> None:
         )
 
 
-def partitioned(bind: Bind, call: Call, inputs: Sequence[Like], outputs: Sequence[Like]) -> Callable[..., Any]:
+def partitioned(bind: Bind, call: Call, inputs: Sequence[Like], outputs: Sequence[Like]) -> Callable[..., list[Array]]:
     """Return the call as a function that XLA divides by its rule, for inputs and outputs of these shapes."""
     known, layout = _layout(call, inputs, outputs)
     names = _output_names(call, layout)
@@ -58,7 +61,7 @@ def partitioned(bind: Bind, call: Call, inputs: Sequence[Like], outputs: Sequenc
     def run(*tensors: Array) -> tuple[Array, ...]:
         return tuple(bind(call, *tensors))
 
-    def partition(mesh: Mesh, inputs: Sequence[Like], outputs: Sequence[Like]) -> tuple[Any, ...]:
+    def partition(mesh: Mesh, inputs: Sequence[Like], outputs: Sequence[Like]) -> tuple[object, ...]:
         """Return the function of each device, and the shardings that it needs; XLA moves tensors with other ones."""
         given = [*zip(layout.inputs, _specs(inputs), strict=True), *zip(names, _specs(outputs), strict=True)]
         if not known and any(entry for spec in _specs(inputs) for entry in spec):
@@ -78,7 +81,7 @@ def partitioned(bind: Bind, call: Call, inputs: Sequence[Like], outputs: Sequenc
     function.def_partition(
         partition, infer_sharding_from_operands=infer, sharding_rule=_shardy_rule(layout.inputs, names)
     )
-    divided: Callable[..., object] = function
+    divided: Callable[..., list[Array]] = function
     return divided
 
 

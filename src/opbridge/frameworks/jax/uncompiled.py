@@ -37,7 +37,7 @@ def lowered(call: Call, device: str, reason: OpbridgeError) -> Callable[..., lis
     if device != "cpu" or not isinstance(call, LibraryCall):
         raise reason
 
-    def rule(ctx: Any, *operands: object) -> list[Any]:
+    def rule(ctx: mlir.LoweringRuleContext, *operands: object) -> list[object]:
         outputs = ctx.avals_out
 
         def called(*tensors: Array) -> Sequence[Array]:
@@ -46,7 +46,7 @@ def lowered(call: Call, device: str, reason: OpbridgeError) -> Callable[..., lis
             )
             return results
 
-        values: list[Any] = mlir.lower_fun(called, multiple_results=True)(ctx, *operands)
+        values: list[object] = mlir.lower_fun(called, multiple_results=True)(ctx, *operands)
         return values
 
     return rule

@@ -31,7 +31,7 @@ class TorchFunction(nn.Cell):  # type: ignore[misc]
         super().__init__(auto_prefix=False)
         self._function = function
 
-    def construct(self, *tensors: Tensor) -> Any:
+    def construct(self, *tensors: Tensor) -> Tensor | tuple[Tensor, ...]:
         """Run the function on MindSpore tensors."""
         with torch.no_grad():
             results = [from_torch(result) for result in self._function([to_torch(tensor) for tensor in tensors])]
@@ -44,15 +44,19 @@ class TorchFunction(nn.Cell):  # type: ignore[misc]
 
     @staticmethod
     def call(
-        name: str, overload: torch._ops.OpOverload, args: Sequence[object], kwargs: Mapping[str, object], attribute: Any
-    ) -> Any:
+        name: str,
+        overload: torch._ops.OpOverload,
+        args: Sequence[object],
+        kwargs: Mapping[str, object],
+        attribute: Callable[[object], object],
+    ) -> object:
         """Return what an overload returns for MindSpore arguments; raise errors of PyTorch as opbridge errors."""
         # MindSpore adds the gradients of all uses of a tensor, and cannot add bools.
         given = _tensors((*args, *kwargs.values()))
         tensors = [ops.stop_gradient(each) if each.dtype == ms.bool_ else each for each in given]
         written = {argument.name for argument in overload._schema.arguments if argument.is_write}
 
-        def run(given: Sequence[torch.Tensor]) -> Any:
+        def run(given: Sequence[torch.Tensor]) -> object:
             rest = iter(given)
             placed = [_placed(value, rest, attribute) for value in args]
             named = {key: _placed(value, rest, attribute) for key, value in kwargs.items()}
@@ -136,7 +140,7 @@ def _tensors(values: Sequence[object]) -> Iterator[Tensor]:
             yield from _tensors(value)
 
 
-def _placed(value: object, tensors: Iterator[torch.Tensor], attribute: Callable[[Any], object]) -> object:
+def _placed(value: object, tensors: Iterator[torch.Tensor], attribute: Callable[[object], object]) -> object:
     if isinstance(value, Tensor):
         return next(tensors)
     if isinstance(value, (list, tuple)):
@@ -144,7 +148,7 @@ def _placed(value: object, tensors: Iterator[torch.Tensor], attribute: Callable[
     return attribute(value)
 
 
-def _unshared(value: Any, written: bool) -> object:
+def _unshared(value: Tensor, written: bool) -> object:
     """Clone a tensor that is written to: MindSpore tensors stay unchanged, and the new value is returned."""
     if not written:
         return value
@@ -158,7 +162,7 @@ def _followed(results: object, changed: Sequence[object]) -> object:
     return (*returned, *more) if more else results
 
 
-def _flat(results: Any) -> list[torch.Tensor]:
+def _flat(results: torch.Tensor | Sequence[torch.Tensor]) -> list[torch.Tensor]:
     if isinstance(results, torch.Tensor):
         return [results]
     return [tensor for item in results for tensor in _flat(item)]

@@ -5,13 +5,11 @@ Graph mode compiles these functions too: see `formula_functions` for their param
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
 
 from mindspore import ops
 
-from opbridge.frameworks.mindspore.formula_values import array, exact
-
-Array = Any
+from opbridge.frameworks.mindspore.formula_values import Array, array, exact
 
 
 def add(x1: Array, x2: Array) -> Array:
@@ -114,7 +112,7 @@ def matmul(x1: Array, x2: Array) -> Array:
     return ops.matmul(x1, x2)
 
 
-def tensordot(x1: Array, x2: Array, axes: Any) -> Array:
+def tensordot(x1: Array, x2: Array, axes: int | Sequence[Sequence[int]]) -> Array:
     """Sum products over a number of axes, or over one axis of each array."""
     if isinstance(axes, int):
         left, right, count = x1, x2, axes
@@ -134,7 +132,7 @@ def where(condition: Array, x1: Array, x2: Array) -> Array:
     return ops.where(condition, exact(x1, x2), exact(x2, x1))
 
 
-def clip(x: Array, low: Any, high: Any) -> Array:
+def clip(x: Array, low: Array, high: Array) -> Array:
     """Limit elements to a range; a bound of None does not limit."""
     if low is not None:
         x = ops.maximum(x, exact(low, x))

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
-from typing import Any
 
 import mindspore as ms
 from mindspore import Tensor, ops
@@ -21,9 +20,8 @@ from opbridge.frameworks.mindspore import (
     formula_values,
 )
 from opbridge.frameworks.mindspore.formula_reductions import sum_to
+from opbridge.frameworks.mindspore.formula_values import Array
 from opbridge.waist.rules import ARRAY_FUNCTIONS
-
-Array = Any
 
 
 def as_gradient(gradient: Array, x: Array) -> Array:

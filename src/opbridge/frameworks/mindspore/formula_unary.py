@@ -5,13 +5,9 @@ Graph mode compiles these functions too: see `formula_functions` for their param
 
 from __future__ import annotations
 
-from typing import Any
-
 from mindspore import ops
 
-from opbridge.frameworks.mindspore.formula_values import array
-
-Array = Any
+from opbridge.frameworks.mindspore.formula_values import Array, array
 
 
 def negative(x: Array) -> Array:

@@ -5,12 +5,16 @@ Graph mode compiles these functions too: see `formula_functions` for their param
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import mindspore as ms
 from mindspore import Tensor, ops
 
 Array = Any
+"""A tensor or a Python number: formulas mix them."""
+Axes = int | tuple[int, ...] | None
+Shape = Sequence[int]
 
 
 def array(x: Array) -> Array:
@@ -25,7 +29,7 @@ def exact(x: Array, other: Array) -> Array:
     return x
 
 
-def axes_of(x: Array, axis: Any) -> Any:
+def axes_of(x: Array, axis: Axes) -> tuple[int, ...]:
     """Return axes as a tuple of non-negative numbers; all axes for None."""
     if axis is None:
         return tuple(range(x.ndim))
@@ -34,19 +38,19 @@ def axes_of(x: Array, axis: Any) -> Any:
     return tuple([a % x.ndim for a in axis])
 
 
-def without(x: Array, axes: Any, keepdims: bool) -> Array:
+def without(x: Array, axes: Sequence[int], keepdims: bool) -> Array:
     """Remove the axes of a reduction that kept them, unless `keepdims` is true."""
     if keepdims:
         return x
     return ops.reshape(x, tuple([x.shape[k] for k in range(x.ndim) if k not in axes]))
 
 
-def numel(x: Array) -> Any:
+def numel(x: Array) -> Array:
     """Return the number of elements."""
     return x.size
 
 
-def item(x: Any, index: Any) -> Any:
+def item(x: Array, index: Array) -> Array:
     """Return an item or a part of a tensor or list."""
     return x[index]
 
@@ -61,22 +65,22 @@ def ones_like(x: Array) -> Array:
     return ops.ones_like(array(x))
 
 
-def full_like(x: Array, value: Any) -> Array:
+def full_like(x: Array, value: Array) -> Array:
     """Return a tensor like `x`, filled with a value."""
     return ops.full_like(x, value)
 
 
-def zeros(shape: Any, dtype: Any) -> Array:
+def zeros(shape: Shape, dtype: ms.Type) -> Array:
     """Return zeros of a shape and element type."""
     return ops.zeros(shape, dtype)
 
 
-def ones(shape: Any, dtype: Any) -> Array:
+def ones(shape: Shape, dtype: ms.Type) -> Array:
     """Return ones of a shape and element type."""
     return ops.ones(shape, dtype)
 
 
-def astype(x: Array, dtype: Any) -> Array:
+def astype(x: Array, dtype: ms.Type) -> Array:
     """Convert to another element type."""
     return ops.cast(array(x), dtype)
 

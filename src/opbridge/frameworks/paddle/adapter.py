@@ -31,9 +31,9 @@ def view(library: Library, index: int) -> PaddleOperator:
     return PaddleOperator(library, index)
 
 
-def call(library: Library, index: int) -> Callable[..., Any]:
+def call(library: Library, index: int) -> Callable[..., object]:
     """Return the view, which runs calls too."""
-    function: Callable[..., Any] = library.view(index, "paddle")
+    function: Callable[..., object] = library.view(index, "paddle")
     return function
 
 
@@ -62,11 +62,11 @@ class PaddleOperator:
     def __repr__(self) -> str:
         return f"<paddle function {self.schema}>"
 
-    def run(self, args: Sequence[object], kwargs: Mapping[str, object]) -> Any:
+    def run(self, args: Sequence[object], kwargs: Mapping[str, object]) -> Tensor | tuple[Tensor, ...]:
         """Run the call without its gradient."""
         lent: dict[int, Tensor] = {}
 
-        def array(value: object) -> Any:
+        def array(value: object) -> object:
             if isinstance(value, (list, tuple)):
                 return [array(item) for item in value]
             if not isinstance(value, paddle.Tensor):
@@ -75,7 +75,7 @@ class PaddleOperator:
             lent[id(view)] = value
             return view
 
-        def tensor(result: object) -> Any:
+        def tensor(result: object) -> object:
             if not isinstance(result, np.ndarray):
                 return result
             # Return the original tensor for an array that the operator wrote to.
@@ -84,14 +84,14 @@ class PaddleOperator:
         results = self._numpy(*map(array, args), **{name: array(value) for name, value in kwargs.items()})
         return tuple(map(tensor, results)) if isinstance(results, tuple) else tensor(results)
 
-    def function(self, name: str) -> Callable[..., Any]:
+    def function(self, name: str) -> Callable[..., object]:
         """Return the function or operator that a formula calls by this name."""
         if name in FUNCTIONS:
             return FUNCTIONS[name]
         names = self._library.catalog.names
         if name not in names:
             raise UnsupportedError(f"{self.name}: its derivative calls {name}, which Paddle has not")
-        found: Callable[..., Any] = self._library.view(names.index(name), "paddle")
+        found: Callable[..., object] = self._library.view(names.index(name), "paddle")
         return found
 
     def _array(self, tensor: Tensor) -> object:
@@ -149,7 +149,7 @@ class _Gradient:
                     self.places.append((argument.name, place))
                     self.tensors.append(item)
 
-    def run(self) -> Any:
+    def run(self) -> object:
         operator = self.operator
         if operator.schema.mutable_arguments:
             raise UnsupportedError(
@@ -169,7 +169,7 @@ class _Gradient:
         used = tuple(item for item in operator.derivatives if wanted & set(item.arguments))
         return _Layer.apply(self, used, wanted, *self.tensors)
 
-    def forward(self, tensors: Sequence[Tensor]) -> Any:
+    def forward(self, tensors: Sequence[Tensor]) -> Tensor | tuple[Tensor, ...]:
         arguments = self.grouped(tensors)
         names = self.operator.schema.positional
         positional = [arguments.pop(item.name) for item in names]
@@ -216,7 +216,7 @@ class _Gradient:
         return results
 
 
-def _as_gradient(value: Any, tensor: Tensor) -> Tensor:
+def _as_gradient(value: Tensor, tensor: Tensor) -> Tensor:
     if value is None:
         return paddle.zeros_like(tensor)
     if not isinstance(value, paddle.Tensor):
@@ -231,7 +231,13 @@ def _as_gradient(value: Any, tensor: Tensor) -> Tensor:
 
 class _Layer(paddle.autograd.PyLayer):  # type: ignore[misc]
     @staticmethod
-    def forward(ctx: Any, call: _Gradient, used: tuple[Derivative, ...], wanted: set[str], *tensors: Tensor) -> Any:
+    def forward(
+        ctx: paddle.autograd.PyLayerContext,
+        call: _Gradient,
+        used: tuple[Derivative, ...],
+        wanted: set[str],
+        *tensors: Tensor,
+    ) -> Tensor | tuple[Tensor, ...]:
         results = call.forward(tensors)
         outputs = results if isinstance(results, tuple) else (results,)
         ctx.call, ctx.used, ctx.wanted, ctx.inputs = call, used, wanted, len(tensors)
@@ -240,7 +246,7 @@ class _Layer(paddle.autograd.PyLayer):  # type: ignore[misc]
         return results
 
     @staticmethod
-    def backward(ctx: Any, *grads: Tensor) -> Any:
+    def backward(ctx: paddle.autograd.PyLayerContext, *grads: Tensor) -> Tensor | tuple[Tensor, ...]:
         saved = ctx.saved_tensor()
         found = ctx.call.backward(ctx.used, ctx.wanted, saved[: ctx.inputs], saved[ctx.inputs :], grads)
         return found[0] if len(found) == 1 else tuple(found)
