@@ -65,7 +65,7 @@ class AtenRuntime:
             pickle_by_operator(self._views[framework], operators[self.name], framework)
         return self._views[framework]
 
-    def callable_for(self, index: int, op: Op, args: tuple[object, ...], kwargs: Mapping[str, object]) -> Any:
+    def callable_for(self, index: int, op: Op, args: tuple[object, ...], kwargs: Mapping[str, object]) -> object:
         """Return what runs a call with these arguments, and remember it for their type."""
         framework, decided_by = framework_for(op.name, str(self.operator.schema), args, kwargs)
         target = self.view(index, framework.name)

@@ -84,7 +84,7 @@ class Call(Protocol):
     def returns(self) -> bool:
         """Whether it has outputs; without outputs it runs for its side effects."""
 
-    def arranged(self, outputs: Sequence[Array]) -> Any:
+    def arranged(self, outputs: Sequence[Array]) -> object:
         """Return the outputs as the caller gets them."""
 
     def pullback(

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import jax
 
 
 def compiled(
     function: Callable[..., object], args: Sequence[object], kwargs: dict[str, object]
-) -> tuple[Callable[..., Any], list[Any]]:
+) -> tuple[Callable[..., object], list[object]]:
     """Return a compiled function of the arrays among the arguments, and these arrays."""
     leaves, structure = jax.tree_util.tree_flatten((args, kwargs))
     places = [place for place, leaf in enumerate(leaves) if isinstance(leaf, jax.Array)]

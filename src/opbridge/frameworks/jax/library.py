@@ -274,5 +274,5 @@ class LibraryCall:
         return tuple(place for place, item in enumerate(self.operator.schema.arguments) if item.is_tensor)
 
 
-def _named(kinds: Kinds) -> list[Any]:
+def _named(kinds: Kinds) -> list[object]:
     return [_named(kind) if isinstance(kind, tuple) else None if kind is None else NAMES[kind] for kind in kinds]

@@ -126,7 +126,7 @@ class JaxOperator:
             hint = f"; write jax.numpy.asarray({value!r}, dtype=...)"
         raise CallError(f"{self.operator.name}: argument '{name}' expects {expected}, got {got}{hint}")
 
-    def _attribute(self, argument: Argument, value: object) -> Any:
+    def _attribute(self, argument: Argument, value: object) -> object:
         """Return the value as NumPy represents it, which the native reader of attributes accepts."""
         if isinstance(value, (list, tuple)):
             return [self._attribute(argument, item) for item in value]

@@ -60,7 +60,7 @@ class Resolved:
         return _shaped(self.primitive(*tensors), self.form)
 
 
-def _shaped(result: Any, form: int) -> Any:
+def _shaped(result: Any, form: int) -> object:
     if form == _AS_IS:
         return result
     if form == _WITHOUT_STATE:
@@ -82,7 +82,7 @@ class AtenPrimitive(OperatorPrimitive):
 
     _inference: tuple[object, object] = ((), ())
 
-    def __infer__(self, *inputs: Mapping[str, Any]) -> dict[str, Any]:
+    def __infer__(self, *inputs: Mapping[str, Any]) -> dict[str, object]:
         outputs = _core.infer_target(self._target, tuple(item["shape"] for item in inputs))
         shapes = tuple(shape for shape, _ in outputs)
         # Given a bare element type, a graph would treat a tensor without dimensions as a number.
@@ -105,7 +105,7 @@ class Compiling(ops.PrimitiveWithInfer):  # type: ignore[misc]
         self.set_const_prim(True)
         self.add_prim_attr("constexpr_prim", True)
 
-    def __infer__(self) -> dict[str, Any]:
+    def __infer__(self) -> dict[str, object]:
         return {"dtype": None, "shape": None, "value": True}
 
     def __call__(self) -> bool:
@@ -136,7 +136,7 @@ class AtenCell(nn.Cell):  # type: ignore[misc]
             return super().__call__(*args, **kwargs)
         return self._run(*args, **kwargs)
 
-    def construct(self, *args: object, **kwargs: object) -> Any:
+    def construct(self, *args: object, **kwargs: object) -> object:
         """Run the operator; Graph mode compiles this method."""
         if not self.compiling():
             return self.run_now(args, kwargs)
@@ -155,7 +155,7 @@ class AtenCell(nn.Cell):  # type: ignore[misc]
             return result[0]
         return result[: form - 3] + (result[form - 3 :],)  # noqa: RUF005 MindSpore knows no unpacking here
 
-    def _run(self, *args: object, **kwargs: object) -> Any:
+    def _run(self, *args: object, **kwargs: object) -> object:
         """Run a call in PyNative mode."""
         tensors: list[Tensor] = []
         key = (*(_key(value, tensors) for value in args), *kwargs, *(_key(value, tensors) for value in kwargs.values()))
@@ -354,7 +354,7 @@ def dtypes_of(tensors: Any) -> object:
     return tuple([x.dtype for x in tensors])
 
 
-def described(value: object) -> Any:
+def described(value: object) -> object:
     """Return what a compiling graph knows about an argument; Graph mode compiles this function too."""
     if isinstance(value, Tensor):
         return (_TENSOR, value.dtype)
@@ -363,7 +363,7 @@ def described(value: object) -> Any:
     return value
 
 
-def are_static(tensors: Any) -> Any:
+def are_static(tensors: Any) -> object:
     """Return whether a graph knows the sizes of all tensors while it is compiled."""
     for x in tensors:  # noqa: SIM110 MindSpore knows no generators
         if not functional.isconstant(x.shape):
@@ -420,7 +420,7 @@ def _placed(value: object, slots: Any) -> object:
     return attribute(value)
 
 
-def _from_graph(value: object, slots: list[torch.Tensor]) -> Any:
+def _from_graph(value: object, slots: list[torch.Tensor]) -> object:
     if isinstance(value, (list, tuple)):
         if len(value) == 2 and value[0] == _TENSOR:
             slots.append(_slot(value[1]))

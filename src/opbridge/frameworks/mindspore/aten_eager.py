@@ -6,7 +6,6 @@ Tensors are exchanged by DLPack, without a copy. PyTorch computes gradients of a
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any
 
 import mindspore as ms
 import torch
@@ -168,7 +167,7 @@ def _flat(results: torch.Tensor | Sequence[torch.Tensor]) -> list[torch.Tensor]:
     return [tensor for item in results for tensor in _flat(item)]
 
 
-def _plain(results: object) -> Any:
+def _plain(results: object) -> object:
     if isinstance(results, torch.Tensor):
         return from_torch(results)
     return tuple(_plain(item) for item in results) if isinstance(results, (list, tuple)) else results

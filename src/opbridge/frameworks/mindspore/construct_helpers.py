@@ -13,14 +13,14 @@ MISSING = "nothing"
 """The value of an argument without a default that the caller left out."""
 
 
-def types_of(value: Any) -> Any:
+def types_of(value: Any) -> object:
     """Return the element type of a tensor, or those of a list."""
     if isinstance(value, (list, tuple)):
         return tuple([type_of(x) for x in value])
     return type_of(value)
 
 
-def type_of(x: Any) -> Any:
+def type_of(x: Any) -> object:
     """Return the element type of a tensor, None for None, and a text for anything else."""
     if x is None:
         return None
@@ -31,7 +31,7 @@ def type_of(x: Any) -> Any:
     return "something else"  # only a function that runs during compilation may raise errors
 
 
-def tensors_of(value: Any) -> Any:
+def tensors_of(value: Any) -> object:
     """Return the present tensors as a tuple."""
     if value is None:
         return ()
@@ -40,7 +40,7 @@ def tensors_of(value: Any) -> Any:
     return (value,)
 
 
-def copies_of(value: Any) -> Any:
+def copies_of(value: Any) -> object:
     """Return a copy of a tensor that is written to: gradients need the old values of inputs."""
     if value is None:
         return ()

@@ -30,7 +30,7 @@ class Recurrent(TorchFunctionMode):  # type: ignore[misc]
         return outputs
 
 
-def _outputs(args: tuple[Any, ...]) -> tuple[Any, ...]:
+def _outputs(args: tuple[Any, ...]) -> tuple[object, ...]:
     given, state, *_, both_ways, _ = args
     states = state if isinstance(state, (list, tuple)) else [state]
     width = states[0].shape[-1] * (2 if both_ways else 1)

@@ -32,9 +32,9 @@ def set_npu_device() -> str:
 
 def create_common_tensor(
     item: Any,
-    minValue: float,
-    maxValue: float,
-    device: torch.device | str | int | None = None,  # noqa: N803
+    minValue: float,  # noqa: N803
+    maxValue: float,  # noqa: N803
+    device: torch.device | str | int | None = None,
 ) -> Pair:
     """Return a pair of tensors with uniform values.
 
