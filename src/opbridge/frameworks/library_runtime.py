@@ -35,7 +35,7 @@ class LibraryRuntime:
         self._reopen = reopen
         self._defined: set[str] = set()
         self._views: dict[tuple[int, str], object] = {}
-        self._calls: dict[tuple[int, str], Callable[..., Any]] = {}
+        self._calls: dict[tuple[int, str], Callable[..., object]] = {}
         self._index = dict(zip(catalog.names, range(len(catalog.names)), strict=True))
         operators.declare(catalog.names, self)
         for framework in FRAMEWORKS.values():

@@ -11,7 +11,7 @@ from weakref import WeakKeyDictionary
 if TYPE_CHECKING:
     from opbridge.waist.op import Op
 
-_origins: WeakKeyDictionary[Any, tuple[Op, str]] = WeakKeyDictionary()
+_origins: WeakKeyDictionary[object, tuple[Op, str]] = WeakKeyDictionary()
 
 
 def pickle_by_operator(view: object, op: Op, framework: str) -> None:

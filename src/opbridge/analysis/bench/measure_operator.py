@@ -194,7 +194,7 @@ def _contestant(subject: OperatorUnderTest, racer: Racer, given: Mapping[str, Ar
     call = ", ".join([*names, *(f"{name}=k_{name}" for name in kwargs)])
     names |= {f"k_{name}": value for name, value in kwargs.items()}
     # Keep the last result: a framework can only wait for a result to be finished.
-    last: dict[str, Any] = {}
+    last: dict[str, object] = {}
     finish = partial(_finish, racer, last)
     return burst(f"last['result'] = f({call})", finish=finish, last=last, f=function, **names)
 

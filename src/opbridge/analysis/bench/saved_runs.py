@@ -6,7 +6,6 @@ import json
 import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 from opbridge.analysis.bench.measurement import Run
 from opbridge.base.errors import InputError, did_you_mean
@@ -35,7 +34,7 @@ def to_json(run: Run) -> str:
 def read_run(file: Path) -> Run:
     """Return the run that a file of `opbridge bench --json` has."""
     try:
-        fields: Mapping[str, Any] = read_json(file)
+        fields: Mapping[str, object] = read_json(file)
         if fields["format"] == _FORMAT:
             return Run.of({name: value for name, value in fields.items() if name != "format"})
     except (ValueError, TypeError, KeyError, AttributeError):

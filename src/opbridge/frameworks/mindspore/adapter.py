@@ -67,7 +67,7 @@ class MindSporeOperator:
         values = self._native.values(attributes)
         dtypes = {item.name for item in self.schema.attributes if item.type.base == "ScalarType"}
         arguments = (DTYPES[value] if name in dtypes and value else value for name, value in values.items())
-        bprop: Callable[..., Any] = self._maker(_present(kinds))(*arguments)
+        bprop: Callable[..., object] = self._maker(_present(kinds))(*arguments)
         return bprop
 
     def _maker(self, kinds: Kinds) -> Callable[..., Any]:

@@ -121,7 +121,7 @@ class AtenCell(nn.Cell):  # type: ignore[misc]
         self._operator = operator
         self._overloads = operator.functional
         self._names = target_names(operator)
-        self._made: OrderedDict[Any, Resolved] = OrderedDict()
+        self._made: OrderedDict[object, Resolved] = OrderedDict()
         self._eager = {index for index, one in enumerate(self._overloads) if needs_values(one)}
         self.compiling = Compiling()
         # Hide it in a primitive, because a graph also parses code that it will not run.

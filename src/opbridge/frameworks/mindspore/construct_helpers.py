@@ -13,14 +13,14 @@ MISSING = "nothing"
 """The value of an argument without a default that the caller left out."""
 
 
-def types_of(value: Any) -> object:
+def types_of(value: object) -> object:
     """Return the element type of a tensor, or those of a list."""
     if isinstance(value, (list, tuple)):
         return tuple([type_of(x) for x in value])
     return type_of(value)
 
 
-def type_of(x: Any) -> object:
+def type_of(x: object) -> object:
     """Return the element type of a tensor, None for None, and a text for anything else."""
     if x is None:
         return None
@@ -31,7 +31,7 @@ def type_of(x: Any) -> object:
     return "something else"  # only a function that runs during compilation may raise errors
 
 
-def tensors_of(value: Any) -> object:
+def tensors_of(value: object) -> object:
     """Return the present tensors as a tuple."""
     if value is None:
         return ()

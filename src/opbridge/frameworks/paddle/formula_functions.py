@@ -123,7 +123,7 @@ FUNCTIONS: Mapping[str, Callable[..., Array]] = MappingProxyType(
 )
 """The functions that a formula may call, in Paddle."""
 
-DTYPES: Mapping[str, Any] = MappingProxyType(
+DTYPES: Mapping[str, object] = MappingProxyType(
     {
         name: getattr(paddle, name)
         for name in (

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from opbridge.frameworks.interface import Library
 
 Placements = tuple[Placement, ...]
-Bound = Mapping[str, Any]
+Bound = Mapping[str, object]
 """The arguments of a call by name, without defaults that were not given."""
 
 _REMEMBERED = 1024

@@ -78,7 +78,7 @@ def function_at(address: str) -> Callable[..., object]:
         InputError: It does not exist or is not a function.
     """
     place, _, name = address.rpartition(":")
-    found: Any = None
+    found: object = None
     try:
         found = _from_file(place) if place.endswith(".py") else importlib.import_module(place)
         for part in name.split("."):

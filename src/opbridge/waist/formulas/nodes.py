@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, fields
 from enum import Enum
-from typing import Any, TypeVar, cast
+from typing import TypeVar, cast
 from weakref import WeakValueDictionary
 
 from opbridge.waist.rules.syntax import Expr
@@ -278,7 +278,7 @@ class Count(Node):
 
 
 N = TypeVar("N", bound=Node)
-_known: WeakValueDictionary[tuple[Any, ...], Node] = WeakValueDictionary()
+_known: WeakValueDictionary[tuple[object, ...], Node] = WeakValueDictionary()
 
 
 def made(kind: Callable[..., N], *values: object) -> N:

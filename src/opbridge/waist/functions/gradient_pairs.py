@@ -253,7 +253,7 @@ class GradientPair:
                     else f", or {len(order)} with None for arguments that are not tensors"
                 )
             )
-        gradients: list[Any] = [None] * len(names)
+        gradients: list[object] = [None] * len(names)
         for place, gradient in zip(order, found, strict=True):
             if gradient is not None and not is_tensor[place]:
                 raise CallError(

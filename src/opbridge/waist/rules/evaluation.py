@@ -111,7 +111,7 @@ class Evaluator:
         # A list of sizes must concatenate with a shape, and shapes are tuples in every framework.
         return tuple(value) if isinstance(value, list) else value
 
-    def binary(self, op: str, left: Any, right: Any) -> object:
+    def binary(self, op: str, left: object, right: object) -> object:
         """Apply a binary or comparison operator."""
         return _OPERATORS[op](left, right)
 

@@ -174,7 +174,7 @@ def compile_out(rule: OutRule, schema: Schema) -> Program:
 
 
 def evaluate_out(
-    rules: Sequence[OutRule], schema: Schema, arguments: Mapping[str, object], dtype_name: Callable[[Any], str] = str
+    rules: Sequence[OutRule], schema: Schema, arguments: Mapping[str, object], dtype_name: Callable[[object], str] = str
 ) -> list[tuple[tuple[Any, ...], str]]:
     """Return the shape and dtype of every output; `dtype_name` names a framework dtype.
 
@@ -189,7 +189,7 @@ def evaluate_out(
 
 
 def evaluate_size(
-    expr: Expr, schema: Schema, arguments: Mapping[str, object], dtype_name: Callable[[Any], str] = str
+    expr: Expr, schema: Schema, arguments: Mapping[str, object], dtype_name: Callable[[object], str] = str
 ) -> Any:
     """Evaluate a rule that is a number, such as `flops`."""
     return SizeEvaluator(schema, arguments, dtype_name).run(expr)

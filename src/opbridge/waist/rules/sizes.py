@@ -15,7 +15,7 @@ from opbridge.waist.rules.syntax import Call, Compare, Expr, Name
 from opbridge.waist.rules.value_kinds import Kind, kind_of
 from opbridge.waist.schema import Schema
 
-Shape = tuple[Any, ...]
+Shape = tuple[object, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,7 +157,7 @@ def _truncate(value: Any) -> object:
         raise RuleError("int() of a number that is not finite") from None
 
 
-_COMBINATIONS: dict[str, Callable[[Iterable[Any]], object]] = {"broadcast": _broadcast, "promote": _promote}
+_COMBINATIONS: dict[str, Callable[[Iterable[object]], object]] = {"broadcast": _broadcast, "promote": _promote}
 _FUNCTIONS: dict[str, object] = {
     "min": min,
     "max": max,

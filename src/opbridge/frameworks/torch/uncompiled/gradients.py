@@ -88,9 +88,9 @@ class FormulaGradient:
         """Return the arguments of a call by name, with defaults."""
         return bound(self.spec, args, kwargs)
 
-    def gradients(self, wanted: set[str], environment: Mapping[str, Any]) -> dict[str, Any]:
+    def gradients(self, wanted: set[str], environment: Mapping[str, object]) -> dict[str, Any]:
         """Evaluate the formulas of the wanted arguments; raise UnsupportedError if one has none."""
-        found: dict[str, Any] = {}
+        found: dict[str, object] = {}
         for derivative in self.derivatives:
             if wanted & set(derivative.arguments):
                 value = evaluate(derivative.formula.expr, environment, _Functions())
@@ -104,7 +104,7 @@ class FormulaGradient:
         return found
 
 
-class _Functions(dict[str, Any]):
+class _Functions(dict[str, object]):
     """The functions and names of a formula; operators are looked up when a formula calls them."""
 
     def __init__(self) -> None:

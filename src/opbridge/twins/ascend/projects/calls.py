@@ -67,7 +67,7 @@ class Call:
     def __init__(
         self, definition: Definition, arrays: Sequence[Any], attributes: Mapping[str, Any], combination: int
     ) -> None:
-        self._kept: list[Any] = []
+        self._kept: list[object] = []
         types = [type.code for _, type in definition.types_of(combination)]
         tensors = [self._tensor(array, code) for array, code in zip(arrays, types, strict=True)]
         unknown = sorted(attributes.keys() - {one.name for one in definition.attributes})

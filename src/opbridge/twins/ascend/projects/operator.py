@@ -63,7 +63,7 @@ class Operator:
         library.ob_ascend_take_reports.restype = ctypes.c_char_p
         return library
 
-    def combination(self, arrays: Sequence[Any]) -> int:
+    def combination(self, arrays: Sequence[object]) -> int:
         """Return the combination of element types that the arrays have, inputs first, then outputs.
 
         Raises:
@@ -77,7 +77,7 @@ class Operator:
         got = ", ".join("None" if array is None else calls.element_type(array) for array in arrays)
         raise InputError(f"{self.definition.type} is not defined for elements of {got}")
 
-    def plan(self, arrays: Sequence[Any], attributes: Mapping[str, Any]) -> calls.Plan:
+    def plan(self, arrays: Sequence[object], attributes: Mapping[str, object]) -> calls.Plan:
         """Call the tiling function and return its result: blocks, key, workspace and tiling.
 
         Raises:

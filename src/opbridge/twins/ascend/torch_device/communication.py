@@ -49,7 +49,7 @@ class HostGroup(dist.ProcessGroup):  # type: ignore[misc]
         """Return `hccl`, the name that programs ask for, although gloo does the work."""
         return NAME
 
-    def barrier(self, *given: Any, **named: Any) -> object:
+    def barrier(self, *given: object, **named: object) -> object:
         """Wait until every process of the group has arrived."""
         self._gloo.barrier().wait()
         return Done([])
@@ -100,7 +100,7 @@ for _name, _of_backend in _OF_MANY.items():
     setattr(HostGroup, _name, _one_by_one(_of_backend))
 
 
-def _lent(value: Any, copies: list[tuple[torch.Tensor, torch.Tensor]]) -> object:
+def _lent(value: object, copies: list[tuple[torch.Tensor, torch.Tensor]]) -> object:
     if isinstance(value, torch.Tensor):
         if value.device.type == "cpu":
             return value
@@ -115,7 +115,7 @@ class Done(dist.Work):  # type: ignore[misc]
 
     def __init__(self, result: Any, source: Callable[[], int] | None = None) -> None:
         super().__init__()
-        self._future: torch.futures.Future[Any] = torch.futures.Future()
+        self._future: torch.futures.Future[object] = torch.futures.Future()
         self._future.set_result(result)
         self._source = source
 

@@ -6,11 +6,10 @@ import re
 import unittest
 from collections.abc import Callable, Sequence
 from functools import wraps
-from typing import Any
 
 import torch
 
-Test = Callable[..., Any]
+Test = Callable[..., object]
 
 
 class _Condition:
@@ -20,7 +19,7 @@ class _Condition:
         """Return the test with the condition."""
 
         @wraps(fn)
-        def conditional(*args: Any, **kwargs: Any) -> object:
+        def conditional(*args: object, **kwargs: object) -> object:
             if why := self.why_not():
                 raise unittest.SkipTest(why)
             return fn(*args, **kwargs)

@@ -81,7 +81,7 @@ def install() -> None:
     torch.cuda.amp.GradScaler = npu.amp.GradScaler
 
 
-def _renaming(function: Callable[..., Any]) -> Callable[..., object]:
+def _renaming(function: Callable[..., object]) -> Callable[..., object]:
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
         return function(*map(renamed, args), **{name: renamed(value) for name, value in kwargs.items()})
@@ -89,7 +89,7 @@ def _renaming(function: Callable[..., Any]) -> Callable[..., object]:
     return call
 
 
-def _with_hccl(function: Callable[..., Any]) -> Callable[..., object]:
+def _with_hccl(function: Callable[..., object]) -> Callable[..., object]:
     """Wrap a function so that backend names such as "nccl" or "cpu:gloo,cuda:nccl" name hccl."""
 
     def of(value: Any) -> Any:

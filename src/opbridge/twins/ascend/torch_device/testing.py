@@ -124,7 +124,7 @@ def _is_tensor_with(value: object, other: object) -> bool:
     return isinstance(value, torch.Tensor) and isinstance(other, (torch.Tensor, int, float, complex, np.ndarray))
 
 
-def _on_host(value: Any) -> torch.Tensor:
+def _on_host(value: object) -> torch.Tensor:
     if isinstance(value, torch.Tensor):
         return value.detach().cpu().resolve_conj().resolve_neg()
     return torch.as_tensor(value)

@@ -70,7 +70,7 @@ def _parameter(test: str, key: str, parameters: list[str]) -> str:
 
 def _with(test: Callable[..., Any], name: str, values: dict[str, Any]) -> Callable[[object], object]:
     @wraps(test)
-    def variant(self: Any) -> Any:
+    def variant(self: object) -> Any:
         return test(self, **values)
 
     variant.__name__ = name

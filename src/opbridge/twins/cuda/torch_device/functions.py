@@ -7,7 +7,6 @@ import importlib
 import os
 from collections.abc import Callable
 from types import SimpleNamespace
-from typing import Any
 
 import torch
 
@@ -93,7 +92,7 @@ def _by_the_device(name: str) -> Callable[..., object]:
     return lambda device=0: getattr(native.load(), name)()
 
 
-def _new_storage(cls: type[torch.UntypedStorage], *arguments: Any, **keywords: object) -> object:
+def _new_storage(cls: type[torch.UntypedStorage], *arguments: object, **keywords: object) -> object:
     """Create a storage, also on the simulated device.
 
     PyTorch's C++ creates storages only for devices it was built with; copies and loaded files need them.
@@ -105,7 +104,7 @@ def _new_storage(cls: type[torch.UntypedStorage], *arguments: Any, **keywords: o
     return torch.empty(size, dtype=torch.uint8, device=device).untyped_storage()
 
 
-_FUNCTIONS: dict[str, Any] = {
+_FUNCTIONS: dict[str, object] = {
     "_CudaStreamBase": StreamBase,
     "_CudaEventBase": EventBase,
     "_cuda_init": _init,

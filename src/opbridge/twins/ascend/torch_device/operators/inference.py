@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import torch
 
 from opbridge.base.errors import CallError
@@ -168,7 +166,7 @@ def npu_prompt_flash_attention(
     padding_mask: torch.Tensor | None = None,
     deq_scale1: torch.Tensor | None = None,
     deq_scale2: torch.Tensor | None = None,
-    **rest: Any,
+    **rest: object,
 ) -> torch.Tensor:
     """Compute attention of whole sequences; without a mask, each position sees all positions."""
     refuse(_PROMPT, padding_mask=padding_mask, deq_scale1=deq_scale1, deq_scale2=deq_scale2)
@@ -202,7 +200,7 @@ def npu_incre_flash_attention(
     actual_seq_lengths: list[int] | None = None,
     scale_value: float = 1.0,
     padding_mask: torch.Tensor | None = None,
-    **rest: Any,
+    **rest: object,
 ) -> torch.Tensor:
     """Compute attention of one new position to a cache that each sequence has filled in part."""
     refuse(_INCREMENTAL, padding_mask=padding_mask)
