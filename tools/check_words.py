@@ -49,6 +49,10 @@ BANNED = (
     (r"\b(?:said|says?) of (?:a|an|the|each|which|itself)\b", "describe"),
     (r"\bprocess(?:es)? of (?:its|their) own\b", "a separate process"),
     (r"\b(?:its|their) kin\b", "similar"),
+    (
+        r"(?<!there )\b(?:is|are) no (?!larger|less|limit|longer|more|need|other|proof|reason|room|such|use|way)",
+        "is not a",
+    ),
 )
 """Patterns, and what to write instead."""
 _PATTERNS = tuple((re.compile(pattern, re.IGNORECASE), instead) for pattern, instead in BANNED)
