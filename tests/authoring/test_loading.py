@@ -108,7 +108,9 @@ class TestArguments:
                 call(flop="x.numel")
 
     def test_a_rule_for_a_manifest_stands_in_it(self, folder: Path) -> None:
-        with pytest.raises(CallError, match=r"load\('ops.yaml'\): schema, out stands in the manifest, not in the call"):
+        with pytest.raises(
+            CallError, match=r"load\('ops.yaml'\): schema, out belongs in the manifest, not in the call"
+        ):
             ob.load("ops.yaml", schema=SCHEMA, out="x")
 
     def test_an_operator_may_have_a_very_long_name(self) -> None:

@@ -105,7 +105,7 @@ def test_what_is_wrong_is_said(opbridge: Opbridge, project: Path, arguments: tup
 def test_results_of_other_operators_are_refused(opbridge: Opbridge, project: Path) -> None:
     result = opbridge(*write_results(project, operator="yours::minus"))
     assert result.returncode == 2
-    assert "these results are of other operators: yours::minus" in result.stderr
+    assert "these results belong to other operators: yours::minus" in result.stderr
 
 
 def test_rows_of_an_older_version_are_refused(opbridge: Opbridge, project: Path) -> None:

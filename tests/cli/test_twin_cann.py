@@ -24,7 +24,7 @@ def test_what_is_in_the_way_stays(opbridge: Opbridge, tmp_path: Path) -> None:
     (tmp_path / "mine").write_text("mine")
     result = opbridge("twin", "cann", "mine")
     assert result.returncode == 2
-    assert "is there already, and not of this command's making\n  name a new folder" in result.stderr
+    assert "exists and was not made by this command\n  name a new folder" in result.stderr
     assert (tmp_path / "mine").read_text() == "mine"
 
 

@@ -247,7 +247,7 @@ WRONG = {
     "range the wrong way round": (
         HEAD + "custom:\n  - func: f(Tensor x) -> Tensor\n    op_api: [v2.2, v2.1]\n",
         "bad.yaml:4:13: the range [v2.2, v2.1] selects no version",
-        "the older version stands first",
+        "the older version comes first",
     ),
     "schema": (HEAD + "custom:\n  - func: f(Tensr x) -> Tensor\n", "bad.yaml:3:13", "did you mean 'Tensor'?"),
     "declared twice": (

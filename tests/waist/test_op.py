@@ -122,7 +122,7 @@ def test_loading_again_changes_the_operator_for_all_who_hold_it(folder: Path) ->
     [
         (lambda: ob.load("nowhere.yaml"), ManifestError, "no such file: .*nowhere.yaml"),
         (lambda: ob.load("kernels.cpp"), CallError, r"needs a schema, such as schema=\"mylib::kernels"),
-        (lambda: ob.load("ops.yaml", schema="f(Tensor x) -> Tensor"), CallError, "schema stands in the manifest"),
+        (lambda: ob.load("ops.yaml", schema="f(Tensor x) -> Tensor"), CallError, "schema belongs in the manifest"),
         (lambda: ob.load("kernels.cpp", schema="f(Tensor x) -> Tensor", out="x"), SchemaError, "needs a namespace"),
         (lambda: ob.load("none.cpp", schema="n::f(Tensor x) -> Tensor", out="x"), ManifestError, "no such file"),
         (lambda: ob.load("f.cpp", schema="n::f(Tensor x) -> Tensor", out="x", device="gpu"), OpbridgeError, "'gpu'"),

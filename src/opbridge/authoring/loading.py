@@ -293,7 +293,7 @@ def _said_twice(text: str, names: list[str]) -> CallError:
     from opbridge.waist.rules.operator_rules import check_keywords
 
     check_keywords(name for name in names if name != "schema")
-    return CallError(f"load('{text}'): {', '.join(names)} stands in the manifest, not in the call")
+    return CallError(f"load('{text}'): {', '.join(names)} belongs in the manifest, not in the call")
 
 
 def _load_manifest(path: Path, allow_outside: bool, device: str, reopen: Reopen | None = None) -> OpLibrary:

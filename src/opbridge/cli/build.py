@@ -219,7 +219,7 @@ def _jobs(text: str) -> int:
 
 def _check_places(manifest: Path, *places: Path | None) -> None:
     if manifest.is_file() and manifest.suffix not in MANIFEST_SUFFIXES:
-        hint = f"for one source alone: opbridge compile {manifest} {manifest.stem}.so"
+        hint = f"for a single source: opbridge compile {manifest} {manifest.stem}.so"
         raise InputError(f"{manifest} is not a manifest; expected a name such as ops.yaml", hint=hint)
     require_writable_folder(*places)
 

@@ -42,7 +42,7 @@ def run(options: argparse.Namespace) -> int:
         forms = ", ".join(f"{action} {_NAMED.get(action, '')}".strip() for action in _ACTIONS)
         raise InputError(f"cache {options.action}: expected one of: {forms}")
     if options.json and options.action != "ls":
-        raise InputError("--json is of `cache ls`", hint=f"opbridge cache {options.action}")
+        raise InputError("--json works with `cache ls` only", hint=f"opbridge cache {options.action}")
     if options.action == "key":
         _key(Path(options.name))
         return 0

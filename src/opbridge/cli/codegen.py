@@ -94,7 +94,7 @@ def _tell(made: Generated) -> None:
         print("warning: fields that opbridge does not know; --strict makes them errors", file=sys.stderr)
         print(*(f"  {line}" for line in made.unknown_fields), sep="\n", file=sys.stderr)
     if made.left_out:
-        print("warning: left out, with what only they are needed for", file=sys.stderr)
+        print("warning: left out, with everything that only they need", file=sys.stderr)
         print(*(f"  {line}" for line in made.left_out), sep="\n", file=sys.stderr)
 
 

@@ -108,7 +108,7 @@ def run(options: argparse.Namespace) -> int:
         return judge_folder.run(options)
     if options.page or options.ray:
         raise InputError(
-            "--page and --ray are of a folder of answers", hint="as in: opbridge judge DIR --page verdicts.html"
+            "--page and --ray need a folder of answers", hint="as in: opbridge judge DIR --page verdicts.html"
         )
     if is_manifest(options.reference):
         found = judge_operators(options.reference, options.answer, seed=options.seed or 0, timeout=options.timeout)
@@ -124,7 +124,7 @@ def _serve(options: argparse.Namespace) -> int:
     from opbridge.analysis.judge.many.service import Settings, Token, serve
 
     if options.answer or options.json or options.page or options.cost or options.ray:
-        raise InputError("--serve goes with --host, --port, --token-file, --queue, --jobs and --timeout alone")
+        raise InputError("--serve works with --host, --port, --token-file, --queue, --jobs and --timeout only")
     if not 0 <= options.port < 1 << 16:
         raise InputError(f"--port {options.port}: expected a number from 0 to 65535")
     token = Token.read(options.token_file) if options.token_file else None

@@ -27,7 +27,7 @@ def run(options: argparse.Namespace) -> int:
     if not words:
         raise InputError("twin run needs what to run", hint="as in: opbridge twin run test.py")
     if real_one_works():
-        print("opbridge: torch_npu works here, and nothing stands in for it", file=sys.stderr, flush=True)
+        print("opbridge: torch_npu works here and is not replaced", file=sys.stderr, flush=True)
         variables = dict(os.environ)
     else:
         variables = environment(os.environ, write(Cache().root / "cann"))

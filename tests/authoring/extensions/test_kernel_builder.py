@@ -185,5 +185,5 @@ class TestKernels:
         made = make_kernel(Order(project, "1"), tmp_path, Cache())
         assert make_kernel(Order(project, "1"), tmp_path, Cache()).path == made.path
         (made.path / "metadata.json").unlink()
-        with pytest.raises(InputError, match="is there already, and is not a kernel"):
+        with pytest.raises(InputError, match="exists and is not a kernel"):
             make_kernel(Order(project, "1"), tmp_path, Cache())

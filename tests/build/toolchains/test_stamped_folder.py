@@ -68,7 +68,7 @@ def test_what_is_somebody_elses_stays(make: Callable[[Path], object], tmp_path: 
     home = tmp_path / "home"
     make(home)
     before = sorted(tmp_path.rglob("*"))
-    with pytest.raises(InputError, match="not of this command's making"):
+    with pytest.raises(InputError, match="was not made by this command"):
         stamped_folder.write(home, "one", holding("first"))
     assert sorted(tmp_path.rglob("*")) == before
 

@@ -54,7 +54,7 @@ def test_a_schema_may_have_a_default_before_what_has_to_be_given() -> None:
         ({"outputs": None, "saved": ("x", "gates")}, "saved= names 'gates', .* an output needs a name first"),
         ({"outputs": None, "saved": ("x", "weight")}, "did you mean 'weights'"),
         ({"outputs": ("h", "x")}, "'x', which is an argument and an output"),
-        ({"saved": ("x", "x")}, "'x' stands there twice"),
+        ({"saved": ("x", "x")}, "'x' appears twice"),
         ({"saved": ("x", "a b")}, r"expected names such as \('x', 'weights'\), got 'a b'"),
         ({"gradients": ("x", "weight")}, "gradients= names 'weight', .* did you mean 'weights'"),
         ({"nondifferentiable": "z"}, "nondifferentiable= names 'z', .* it returns h, c"),

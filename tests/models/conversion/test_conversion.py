@@ -492,4 +492,4 @@ def test_the_command_writes_and_checks(
     assert main(["convert", "tiny_network:Block", "-o", "block_ms"]) == 2
     (tmp_path / "__init__.py").write_text("mine = 1\n")
     assert main(["convert", "tiny_network:Block", "--input", "1,3,4,4", "-o", str(tmp_path)]) == 2
-    assert "is there and not opbridge's" in capsys.readouterr().err
+    assert "exists and opbridge did not write it" in capsys.readouterr().err

@@ -30,7 +30,7 @@ def test_a_flag_that_one_block_never_sets(cores: Any) -> None:
 
 
 def test_a_flag_that_nobody_waits_for(cores: Any) -> None:
-    with pytest.raises(AssertionError, match=r"set, and nobody waits for it.*\n.*CrossCoreSetFlag of id 2"):
+    with pytest.raises(AssertionError, match=r"set, but never waited for.*\n.*CrossCoreSetFlag of id 2"):
         cores.run("nobody_waits", None, blocks=2)
 
 

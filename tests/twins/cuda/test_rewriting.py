@@ -401,7 +401,7 @@ class TestWhatIsNotSupported:
             ('#define MOVE asm("movmatrix.sync.aligned;")', "`movmatrix` of inline PTX assembly"),
             (
                 "__global__ void k() { cudaDeviceSynchronize(); }",
-                "waiting for kernels in device code, which CUDA 12 has no more",
+                "waiting for kernels in device code, which CUDA 12 removed",
             ),
         ],
     )

@@ -63,14 +63,14 @@ def test_gradients_are_the_same_whichever_way_they_are_written() -> None:
         ({"flops": "x.numel / 2"}, "expected an int"),
         ({"batch": "elementwse"}, "did you mean 'elementwise'?"),
         ({"batch": "h, ... h -> h, ... _"}, "in every output"),
-        ({"batch": "h ..., h -> ... h, ..."}, "stands first"),
+        ({"batch": "h ..., h -> ... h, ..."}, "comes first"),
         ({"shard": "loop"}, "expected elementwise"),
         ({"shard": "b h, h -> b h"}, "expected 2 groups of dimensions, for y, rstd; got 1"),
         ({"shard": "b h -> b h, b"}, "for x, weight; got 1"),
         ({"shard": "b h, h -> b h, c"}, "no input has the dimension 'c'"),
-        ({"shard": "b b, h -> b h, b"}, "'b' stands twice"),
+        ({"shard": "b b, h -> b h, b"}, "'b' appears twice"),
         ({"shard": "b 3, h -> b h, b"}, "expected a dimension's name, got '3'"),
-        ({"shard": "h ..., h -> h ..., h"}, "'...' stands first"),
+        ({"shard": "h ..., h -> h ..., h"}, "'...' comes first"),
     ],
 )
 def test_what_does_not_fit_is_refused(fields: dict[str, object], message: str) -> None:

@@ -105,7 +105,7 @@ def operators_of(
     told = {row.operator for row in rows} | {item.operator for item in (run.measurements if run else ())}
     if told and not told & names:
         raise InputError(
-            f"these results are of other operators: {', '.join(sorted(told)[:3])}",
+            f"these results belong to other operators: {', '.join(sorted(told)[:3])}",
             hint=f"the manifest has {', '.join(sorted(names)[:3])}; check and measure it: opbridge report ops.yaml",
         )
     return tuple(

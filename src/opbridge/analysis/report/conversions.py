@@ -65,7 +65,7 @@ def _first(shown: ShownConversion) -> Markup | None:
     else:
         said = f"The {shown.first.what} of {shown.first.operator} is {shown.first.amount:.1e} off."
         where = [shown.first.line, shown.first.source]
-        text = [element("p", said), code("\n".join(filter(None, where)), "Where it stands in both networks")]
+        text = [element("p", said), code("\n".join(filter(None, where)), "Its place in both networks")]
     return element("section", element("h2", "The first operator that differs"), text, id="first")
 
 

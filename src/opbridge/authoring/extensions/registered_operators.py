@@ -82,7 +82,9 @@ def _choose(name: str, names: frozenset[str], source: str, where: Location | Non
     if len(fitting) == 1:
         return fitting[0]
     if fitting:
-        raise ManifestError(f"{source} registers {' and '.join(fitting)}", where, "write one of them a file of its own")
+        raise ManifestError(
+            f"{source} registers {' and '.join(fitting)}", where, "put one of them into a separate file"
+        )
     known = [full.partition("::")[2] for full in plain]
     hint = did_you_mean(name, known) or f"it registers {', '.join(plain) or 'nothing'}; name one by FILE:NAME"
     raise ManifestError(f"{source} registers no operator '{name}'", where, hint)

@@ -212,7 +212,7 @@ def _request(op: OpSpec, kernel: KernelRef, variant: Variant | None) -> BuildReq
     request = source_request(op.root or Path(), kernel.path or "", kernel.device)
     if with_torch(absolute(request)).library is not None:
         raise InputError(
-            f"{kernel.path} includes PyTorch's headers, so it would run with one version of PyTorch alone",
+            f"{kernel.path} includes PyTorch's headers, so it would run with only one version of PyTorch",
             op.where,
             "write it on opbridge/kernel.h, or name PyTorch's own operator: `cpu: aten::NAME`",
         )

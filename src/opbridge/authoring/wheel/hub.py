@@ -80,7 +80,7 @@ def write_kernel(folder: Path, kernel: HubKernel, accept: Callable[[Path], None]
     """
     target = folder / kernel.name / "build" / kernel.variant
     if os.path.lexists(target) and not (target / METADATA).is_file():
-        raise InputError(f"{target} is there already, and is not a kernel", hint="name another folder with -o")
+        raise InputError(f"{target} exists and is not a kernel", hint="name another folder with -o")
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=target.parent, prefix=".") as beside:

@@ -46,9 +46,9 @@ def _there(file: Path) -> list[Entry]:
     except FileNotFoundError:
         return []
     except ValueError as error:
-        raise InputError(f"{file} is not JSON: {error}", hint="remove it; it is written anew") from None
+        raise InputError(f"{file} is not JSON: {error}", hint="remove it; this command writes a new one") from None
     if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
-        raise InputError(f"{file} holds no list of commands", hint="remove it; it is written anew")
+        raise InputError(f"{file} holds no list of commands", hint="remove it; this command writes a new one")
     return entries
 
 

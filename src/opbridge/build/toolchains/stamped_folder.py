@@ -23,7 +23,7 @@ def write(home: Path, stamp: str, fill: Callable[[Path], None]) -> Path:
     writing or using the same folder.
 
     Raises:
-        InputError: The folder exists and was not written by opbridge.
+        InputError: The folder exists and opbridge did not write it.
     """
     if stamp_of(home) == stamp:
         return home
@@ -65,6 +65,6 @@ def stamp_of(home: Path) -> str:
         return (home / MARK).read_text(encoding="utf-8")
     except OSError:
         if os.path.lexists(home) and not (home.is_dir() and not any(home.iterdir())):
-            message = f"{home} is there already, and not of this command's making"
+            message = f"{home} exists and was not made by this command"
             raise InputError(message, hint="name a new folder") from None
         return ""

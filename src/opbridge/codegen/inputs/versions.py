@@ -58,7 +58,7 @@ class Versions:
         first, last = (self._position(str(end), where) for end in ends)
         if first > last:
             message = f"the range [{ends[0]}, {ends[1]}] selects no version"
-            raise ManifestError(message, where, "the older version stands first")
+            raise ManifestError(message, where, "the older version comes first")
         return first <= self.known.index(self.chosen) <= last
 
     def _position(self, version: str, where: Location) -> int:

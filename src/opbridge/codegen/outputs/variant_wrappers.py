@@ -79,7 +79,7 @@ def derived_body(
             return _inplace_of_out(operator, source, kernel)
         return _functional_of_out(operator, source, kernel, signature)
     message = f"cannot make {operator.schema.full_name} from {source.full_name}"
-    raise ManifestError(message, operator.where, "give it a kernel of its own in `dispatch`")
+    raise ManifestError(message, operator.where, "give it its own kernel in `dispatch`")
 
 
 def _out_of_functional(operator: BackendOperator, kernel: BackendKernel) -> Iterator[str]:
@@ -98,7 +98,7 @@ def _inplace_of_out(operator: BackendOperator, source: Schema, kernel: BackendKe
     written = operator.schema.mutable_arguments
     if len(written) != 1 or len(source.out_arguments) != 1:
         message = f"cannot make {operator.schema.full_name} from {source.full_name}: several tensors are written to"
-        raise ManifestError(message, operator.where, "give it a kernel of its own in `dispatch`")
+        raise ManifestError(message, operator.where, "give it its own kernel in `dispatch`")
     names = [argument.name for argument in operator.schema.arguments]
     yield wrapped(f"{kernel.function}(", [*names, written[0].name], ");")
     yield f"return {written[0].name};"
@@ -111,7 +111,7 @@ def _functional_of_out(
     outputs = [argument.name for argument in source.out_arguments]
     if any(str(return_.type) != "Tensor" for return_ in schema.returns) or len(outputs) != len(schema.returns):
         message = f"cannot make {schema.full_name} from {source.full_name}: their results differ"
-        raise ManifestError(message, operator.where, "give it a kernel of its own in `dispatch`")
+        raise ManifestError(message, operator.where, "give it its own kernel in `dispatch`")
     yield f"static const auto op = {found_handle(operator, signature)};"
     keys = "c10::DispatchKeySet(c10::DispatchKey::Meta)"
     arguments = [f"meta_of({argument.name})" if argument.is_tensor else argument.name for argument in schema.arguments]

@@ -88,7 +88,7 @@ class MindSporeOperator:
             return aten.view(AtenOperator.find(name))
         names = self._library.catalog.names
         if name not in names:
-            raise UnsupportedError(f"{self.name}: its derivative calls {name}, which MindSpore has not")
+            raise UnsupportedError(f"{self.name}: its derivative calls {name}, which MindSpore lacks")
         return self._library.view(names.index(name), "mindspore")
 
     def _refuse(self, gradients: tuple[object, ...]) -> int:

@@ -408,7 +408,7 @@ def _slot(dtype: object, shape: tuple[int, ...] = ()) -> torch.Tensor:
     """Return the meta tensor that represents a MindSpore tensor when PyTorch selects the overload."""
     name = DTYPE_NAMES.get(dtype)
     if name is None:
-        raise CallError(f"a tensor has elements of type {dtype}, which PyTorch has not; convert it with .astype(...)")
+        raise CallError(f"a tensor has elements of type {dtype}, which PyTorch lacks; convert it with .astype(...)")
     return torch.empty(shape, dtype=getattr(torch, name), device="meta")
 
 

@@ -60,7 +60,7 @@ class Converted:
         try:
             kept = folder / "__init__.py"
             if kept.exists() and MARK not in kept.read_text(encoding="utf-8", errors="replace"):
-                raise InputError(f"{kept} is there and not opbridge's", hint="name another folder: -o net_ms")
+                raise InputError(f"{kept} exists and opbridge did not write it", hint="name another folder: -o net_ms")
             folder.mkdir(parents=True, exist_ok=True)
             (folder / "network.py").write_text(self.source, encoding="utf-8")
             kept.write_text(_INIT[self.to], encoding="utf-8")

@@ -120,7 +120,7 @@ def write(folder: Path, files: Mapping[str, str]) -> None:
         for name in files:
             path = folder / name
             if path.exists() and _STAMP not in path.read_text(encoding="utf-8", errors="replace"):
-                raise InputError(f"{path} is there and not opbridge's", hint="name another folder: -o my_ops")
+                raise InputError(f"{path} exists and opbridge did not write it", hint="name another folder: -o my_ops")
         folder.mkdir(parents=True, exist_ok=True)
         for name, text in files.items():
             (folder / name).write_text(text, encoding="utf-8")

@@ -92,7 +92,7 @@ class FunctionTarget final : public Target {
     std::vector<Output> outputs;
     for (const at::Tensor& tensor : function_->like(tensors)) {
       const int32_t dtype = dtype_code(tensor.scalar_type());
-      TORCH_CHECK(dtype >= 0, "a result is of dtype ", tensor.scalar_type(), ", which MindSpore has not");
+      TORCH_CHECK(dtype >= 0, "a result is of dtype ", tensor.scalar_type(), ", which MindSpore lacks");
       outputs.push_back({tensor.sizes().vec(), dtype});
     }
     return outputs;
@@ -106,7 +106,7 @@ class FunctionTarget final : public Target {
 #undef OB_DTYPE_NAME
             {"bool_", OB_bool}};
     const auto found = codes.find(name);
-    TORCH_CHECK(found != codes.end(), "a tensor is of dtype ", name, ", which PyTorch has not");
+    TORCH_CHECK(found != codes.end(), "a tensor is of dtype ", name, ", which PyTorch lacks");
     return scalar_type(found->second);
   }
 

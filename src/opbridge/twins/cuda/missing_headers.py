@@ -8,7 +8,7 @@ from pathlib import Path
 
 HEADERS = {
     "arrive-wait barriers of nvcuda": r"cuda_awbarrier(?!_primitives)\w*\.h",
-    "texture references, which CUDA 12 has no more": r"texture_fetch_functions\.h|cuda_texture_types\.h",
+    "texture references, which CUDA 12 removed": r"texture_fetch_functions\.h|cuda_texture_types\.h",
     "Sobol's and Mersenne's generators of cuRAND": r"curand_(?!kernel).*",
     "the cuBLAS of before CUDA 4": r"cublas\.h",
     "cuBLAS over several devices": r"cublasXt\.h",

@@ -45,13 +45,13 @@ def aliasing(subject: OperatorUnderTest) -> str:
     outputs = subject.driver.call(subject.op, subject.schema, values)
     written = {argument.name for argument in subject.schema.mutable_arguments}
     if len(outputs) < 2 and not any(isinstance(value, (Array, tuple)) for value in given.values()):
-        raise Skip("it has one tensor alone")
+        raise Skip("it has only one tensor")
     for name, before in given.items():
         if name in written or not isinstance(before, Array):
             continue
         if not subject.driver.array(values[name]).same_bits(before):
             raise Failure(
-                f"changes its input {name}, for {case}; write to the output alone, or declare it: "
+                f"changes its input {name}, for {case}; write only to the output, or declare it: "
                 f"`Tensor(a!) {name}` and ob::InOut<T>"
             )
     if not subject.schema.mutable_arguments and all(output.alias is None for output in subject.schema.returns):

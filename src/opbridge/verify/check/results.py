@@ -34,7 +34,7 @@ CHECKS: Mapping[str, str] = {
     "precision": "float64 is computed in float64, and shorter floats stay near it over many elements",
     "specials": "NaN, infinities, denormals, -0.0: as the reference, alike in float32 and float64 and at every place",
     "strides": "transposed, stepped, reversed and broadcast tensors give what contiguous ones do",
-    "aliasing": "inputs stay what they were unless the schema says otherwise; outputs are memory of their own",
+    "aliasing": "inputs stay what they were unless the schema says otherwise; outputs have separate memory",
     "determinism": "the same inputs give the same bits every time, few elements and two million",
     "threads": "eight threads at once get what one gets",
     "memory": "10,000 calls, fewer of a slow operator, leak no memory",

@@ -37,7 +37,7 @@ def names_of(keyword: str, given: str | Iterable[str] | None) -> tuple[str, ...]
             raise CallError(f"{keyword}=: expected names such as ('x', 'weights'), got {name!r}")
     repeated = next((name for place, name in enumerate(names) if name in names[:place]), None)
     if repeated is not None:
-        raise CallError(f"{keyword}=: '{repeated}' stands there twice")
+        raise CallError(f"{keyword}=: '{repeated}' appears twice")
     return names
 
 

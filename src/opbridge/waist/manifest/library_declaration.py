@@ -397,7 +397,7 @@ class _ManifestReader:
     def schema(self, func: str, namespace: str, where: Location) -> Schema:
         schema = Schema.parse(func, where=where)
         if schema.namespace not in (None, namespace):
-            hint = f"write `{schema.name}(...)`, or move it to a manifest of its own"
+            hint = f"write `{schema.name}(...)`, or move it to a separate manifest"
             raise ManifestError(f"{schema.qualified_name} is not in the namespace {namespace}", where, hint)
         _check_unspecial(schema, where)
         return schema.with_namespace(namespace) if namespace else schema

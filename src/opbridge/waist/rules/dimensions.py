@@ -96,9 +96,9 @@ def _group(text: str, offset: int, source: Source, owner: str) -> Group:
         if not _WORD.fullmatch(name):
             raise source.error(f"{owner}: expected a dimension's name, got '{name}'", offset + text.index(name))
         if name != ANONYMOUS and counts[name] > 1:
-            raise source.error(f"{owner}: '{name}' stands twice in its group", offset + text.rindex(name))
+            raise source.error(f"{owner}: '{name}' appears twice in its group", offset + text.rindex(name))
     if DOTS in names[1:]:
-        raise source.error(f"{owner}: '...' stands first in a group, got '{' '.join(names)}'", offset)
+        raise source.error(f"{owner}: '...' comes first in a group, got '{' '.join(names)}'", offset)
     return names
 
 

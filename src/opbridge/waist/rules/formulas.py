@@ -152,7 +152,7 @@ def _with_parts(source: Source, known: Mapping[str, set[Meaning]]) -> Expr:
     for statement in lets:
         if not statement.name or statement.name in parts or statement.name in known:
             message = f"'{statement.name}' is taken already" if statement.name else "expected a name for this part"
-            raise source.error(message, statement.offset, "name = ..., on a line of its own or followed by `;`")
+            raise source.error(message, statement.offset, "name = ..., on a separate line or followed by `;`")
         parts[statement.name] = _in_full(statement, parts, source)
     return _in_full(last, parts, source)
 
@@ -162,7 +162,7 @@ def _in_full(statement: Statement, parts: Mapping[str, Expr], source: Source) ->
     sizes = (_size(parts[node.id]) if isinstance(node, Name) and node.id in parts else 1 for node in expr.walk())
     found = expr.rewritten(lambda node: parts.get(node.id, node) if isinstance(node, Name) else node)
     if sum(sizes) > _LARGEST or depth(found) > MAX_DEPTH:
-        hint = "compute it in an operator of its own, and say backward: NAME"
+        hint = "compute it in a separate operator, and write backward: NAME"
         raise source.error("a formula of such size, with its parts written out, is not read", statement.offset, hint)
     return found
 

@@ -116,7 +116,7 @@ def _clauses(text: str, offset: int, source: Source, schema: Schema, dimensions:
                 hint = did_you_mean(name, known) or f"they are: {' '.join(sorted(known))}"
                 raise source.error(f"{schema.full_name}: no input has the dimension '{name}'", at, hint)
             if name in said:
-                raise source.error(f"{schema.full_name}: '{name}' stands in two clauses", at)
+                raise source.error(f"{schema.full_name}: '{name}' appears in two clauses", at)
             if word != WHOLE and all(name in group for group in dimensions.outputs):
                 raise source.error(
                     f"{schema.full_name}: every output has the dimension '{name}', there is nothing to {word}",

@@ -306,7 +306,7 @@ def test_outputs_of_two_calls_are_in_memory_of_their_own(tmp_path: Path) -> None
 
 def test_who_talks_out_of_turn_is_not_believed(tmp_path: Path) -> None:
     case = Case(tmp_path, SHRUNK)
-    case.run.nonsense = "it says twice what is said once: built"
+    case.run.nonsense = "it repeats a message that may come once: built"
     found = case.decided()
     assert (found.verdict, found.reasons[0].check) == (Verdict.BROKEN, "protocol")
 

@@ -148,7 +148,7 @@ def test_a_folder_is_left_alone_where_it_is_as_it_should_be(cann: Path) -> None:
 
 def test_a_folder_of_somebody_elses_stays_as_it_is(tmp_path: Path) -> None:
     (tmp_path / "mine").write_text("mine")
-    with pytest.raises(InputError, match="not of this command's making"):
+    with pytest.raises(InputError, match="was not made by this command"):
         write(tmp_path)
     assert sorted(os.listdir(tmp_path)) == ["mine"]
 

@@ -20,7 +20,7 @@ extern "C" void barrier_left_out() {
 }
 
 // Reported:
-// cuda-twin: shifted: some threads wait at a barrier, which the other threads left out [divergent-barrier]
+// cuda-twin: shifted: some threads wait at a barrier, which the other threads skipped [divergent-barrier]
 //   where   barrier_left_out.cu:8, 50 threads, the first of them thread (0, 0, 0) of block (0, 0, 0)
 //   ended   14 threads, the first of them thread (50, 0, 0) of block (0, 0, 0)
 //   hint    move the barrier out of the branch, and return after it: all threads of a block must reach the same one

@@ -21,7 +21,7 @@ extern "C" void grid_barrier_left_out() {
 }
 
 // Reported:
-// cuda-twin: shift_by_block: some threads wait at a barrier, which the other threads left out [divergent-barrier]
+// cuda-twin: shift_by_block: some threads wait at a barrier, which the other threads skipped [divergent-barrier]
 //   where   grid_barrier_left_out.cu:9, 16 threads, the first of them thread (0, 0, 0) of block (1, 0, 0)
 //   ended   16 threads, the first of them thread (16, 0, 0) of block (1, 0, 0)
 //   hint    move the barrier out of the branch, and return after it: all threads of a block must reach the same one

@@ -16,7 +16,7 @@ extern "C" void lane_never_comes() {
 }
 
 // Reported:
-// cuda-twin: first_half: a mask names lanes that do not come, which have ended, and others want a value of them [lane-never-comes]
+// cuda-twin: first_half: a mask names lanes that do not come, which have ended, while others read their values [lane-never-comes]
 //   where   lane_never_comes.cu:6, 16 threads, the first of them thread (0, 0, 0) of block (0, 0, 0)
 //   ended   16 threads, the first of them thread (16, 0, 0) of block (0, 0, 0)
 //   hint    name only calling lanes in the mask: compute it by __ballot_sync before the branch

@@ -22,7 +22,7 @@ extern "C" void missing_fence() {
 }
 
 // Reported:
-// cuda-twin: add_in_turn: a thread uses global memory after a relaxed atomic, and no fence lies between [missing-fence]
+// cuda-twin: add_in_turn: a thread uses global memory after a relaxed atomic, without a fence in between [missing-fence]
 //   one     write at missing_fence.cu:10, thread (0, 0, 0) of block (0, 0, 0)
 //   other   read of 4 bytes at missing_fence.cu:10, thread (0, 0, 0) of block (1, 0, 0)
 //   address 0x…, 0 bytes into the 4 bytes that cudaMalloc gave at missing_fence.cu:17

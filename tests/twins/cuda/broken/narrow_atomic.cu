@@ -13,7 +13,7 @@ extern "C" void narrow_atomic() {
 }
 
 // Reported:
-// cuda-twin: count_all: two blocks race on global memory: an atomic for one block is none to another one [global-race]
+// cuda-twin: count_all: two blocks race on global memory: an atomic of one block is not atomic for another block [global-race]
 //   one     atomic update at narrow_atomic.cu:4, thread (63, 0, 0) of block (0, 0, 0)
 //   other   atomic update of 4 bytes at narrow_atomic.cu:4, thread (0, 0, 0) of block (1, 0, 0)
 //   address 0x…, 0 bytes into the 4 bytes that cudaMalloc gave at narrow_atomic.cu:8

@@ -23,7 +23,7 @@ extern "C" void narrow_lock() {
 }
 
 // Reported:
-// cuda-twin: add_alone: two blocks race on global memory: an atomic for one block is none to another one [global-race]
+// cuda-twin: add_alone: two blocks race on global memory: an atomic of one block is not atomic for another block [global-race]
 //   one     atomic update at narrow_lock.cu:13, thread (0, 0, 0) of block (0, 0, 0)
 //   other   atomic update of 4 bytes at narrow_lock.cu:10, thread (0, 0, 0) of block (1, 0, 0)
 //   address 0x…, 0 bytes into the 4 bytes of the variable `lock_of_block`

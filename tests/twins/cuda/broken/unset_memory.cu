@@ -15,7 +15,7 @@ extern "C" void unset_memory() {
 }
 
 // Reported:
-// cuda-twin: accumulate: atomic update of 4 bytes of memory that nobody has written [uninitialised-memory]
+// cuda-twin: accumulate: atomic update of 4 bytes of memory that has not been written [uninitialised-memory]
 //   where   unset_memory.cu:4, thread (0, 0, 0) of block (0, 0, 0)
 //   address 0x…, 0 bytes into the 4 bytes that cudaMalloc gave at unset_memory.cu:9
 //   hint    fill the memory by cudaMemset, cudaMemcpy or a kernel before reading it

@@ -267,7 +267,7 @@ def test_a_kernel_finds_its_library_beside_itself(
     [
         ("#include <nccl.h>", 1, "NCCL: not supported by the CUDA twin, which docs/cuda.md says more about"),
         ('\n__device__ void f() {\n  asm volatile("wgmma.fence;");\n}', 3, "`wgmma` of inline PTX assembly, which"),
-        ("texture<float, 2> t;", 1, "texture references, which CUDA 12 has no more: not supported"),
+        ("texture<float, 2> t;", 1, "texture references, which CUDA 12 removed: not supported"),
         ("__global__ void k() { __shfl_down(1.0f, 1); }", 1, "__shfl_down_sync(mask, ...) takes their mask first"),
         ("void f() { int g; cudaGraphAddNode(g, 0); }", 1, "nodes of graphs of any kind by one function"),
         ("void f() {\n  k<<<1, 2>>;\n}", 2, "expected >>> and the kernel's arguments after <<<"),

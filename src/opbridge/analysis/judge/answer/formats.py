@@ -32,7 +32,7 @@ class AnswerFormat:
 
 
 SOURCES = AnswerFormat("a source that binds a function", CUDA, (".cu", ".cpp", ".cc"))
-LAUNCHES = AnswerFormat("Ascend C with launches of its own", NPU, (".json",))
+LAUNCHES = AnswerFormat("Ascend C with its own launches", NPU, (".json",))
 PROJECT = AnswerFormat(
     "an operator project of Ascend C",
     NPU,

@@ -54,7 +54,7 @@ def _of_all_devices(manifest: str | os.PathLike[str], reference: str | None, see
     if reference is not None and reference not in DEVICES and len(library) > 1:
         raise InputError(
             f"{reference} is the reference of one operator, and {os.fspath(manifest)} declares {len(library)}",
-            hint="give each a manifest of its own, or say whose it is: opbridge check --reference NAME=...",
+            hint="put each into a separate manifest, or name the operator: opbridge check --reference NAME=...",
         )
     return [row for device in _devices(library) for row in _rows(manifest, device, reference, seed, timeout)]
 

@@ -39,7 +39,7 @@ def seen_in(form: AnswerFormat, name: str, source: str) -> Judgement | None:
         if form == LAUNCHES:
             Launches.parse(source)
     except ValueError as error:
-        return _broken("json", f"it is not an answer with launches of its own: {error}", f"{name}:1")
+        return _broken("json", f"it is not an answer with its own launches: {error}", f"{name}:1")
     if looks := written_in_cpp(source, name):
         return Judgement(Verdict.CHEATING, tuple(looks))
     suffix = Path(name).suffix

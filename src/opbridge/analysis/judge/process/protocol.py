@@ -121,7 +121,7 @@ class Protocol:
         if kind != "raised":
             self._turn(kind, number)
         if (kind, number) in self._said:
-            raise NonsenseError(f"it says twice what is said once: {kind}")
+            raise NonsenseError(f"it repeats a message that may come once: {kind}")
         self._said.add((kind, number))
         return kind
 
@@ -146,12 +146,12 @@ class Protocol:
         if kind == "done" and not self._has_said("tampering"):
             raise NonsenseError("it is done before all calls are over")
         if kind == "vast begins" and number != self._vast:
-            raise NonsenseError("it begins a call that nobody asked for")
+            raise NonsenseError("it begins a call that was not requested")
         self._phase = phase
 
     def _of_trial(self, kind: str, number: int | None) -> None:
         if number not in self._numbers:
-            raise NonsenseError("it names a call that nobody asked for")
+            raise NonsenseError("it names a call that was not requested")
         before = {"asks": True, "begun": number in self._allowed}.get(kind, ("begun", number) in self._said)
         if not before or (kind != "asks" and self._is_over(number)):
             raise NonsenseError(f"it says out of turn: {kind} {number}")

@@ -69,7 +69,7 @@ def held(run: Run, trial: Trial, expected: Path, folder: Path) -> Judgement | No
         return later
     if not _stays(trial, output, folder):
         message = "its output changes when it is called with other inputs: both outputs are in the same memory"
-        return Judgement(Verdict.WRONG, (reason_at(trial, AGAIN, message, "return memory of its own from each call"),))
+        return Judgement(Verdict.WRONG, (reason_at(trial, AGAIN, message, "return new memory from each call"),))
     if not trial.only_refutes and (found := _of_gradients(trial, expected, folder)):
         return Judgement(Verdict.WRONG, (reason_at(trial, GRADIENTS, found.message, found.to_do),))
     return None

@@ -131,7 +131,7 @@ void Block::end() {
       for (int id = 0; id < kEvents; ++id) {
         const Flag& flag = flags_[from][to][id];
         if (!flag.is_set) continue;
-        report(Kind::unpaired_flag, "set, and nobody waits for it",
+        report(Kind::unpaired_flag, "set, but never waited for",
                text_of(flag.place) + ", SetFlag of " + event_name(from, to, id));
       }
     }

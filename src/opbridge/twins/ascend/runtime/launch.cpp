@@ -207,7 +207,7 @@ void Launch::report_flags_left() {
     for (uint32_t block = 0; block < flag.set.size(); ++block) {
       if (flag.set[block] + flag.counter[block] == 0) continue;
       reports_.push_back({Kind::unpaired_flag,
-                          "set, and nobody waits for it",
+                          "set, but never waited for",
                           text_of(flag.place) + ", CrossCoreSetFlag of id " + std::to_string(id),
                           block,
                           {}});

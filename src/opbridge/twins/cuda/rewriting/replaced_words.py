@@ -58,7 +58,7 @@ def rewrite_word(source: Source, index: int) -> None:
     elif text in _TAKE_KERNELS:
         strip_casts(source, index)
     elif text == "cudaDeviceSynchronize" and device and not (source.scopes[-1].host or source.unit.is_library):
-        source.before[index] = compile_error("waiting for kernels in device code, which CUDA 12 has no more")
+        source.before[index] = compile_error("waiting for kernels in device code, which CUDA 12 removed")
     elif text == "func":
         strip_cast_to_member(source, index)
     elif source.in_function() or source.in_macro:

@@ -70,14 +70,14 @@ template <class T, int kDimensions = 1, int kMode = 0>
 struct texture {
   static_assert(
       opbridge_twin::kSupported<T>,
-      "texture references, which CUDA 12 has no more: not supported by the CUDA twin; a cudaTextureObject_t takes "
+      "texture references, which CUDA 12 removed: not supported by the CUDA twin; a cudaTextureObject_t takes "
       "their place");
 };
 template <class T, int kDimensions = 1>
 struct surface {
   static_assert(
       opbridge_twin::kSupported<T>,
-      "texture references, which CUDA 12 has no more: not supported by the CUDA twin; a cudaTextureObject_t takes "
+      "texture references, which CUDA 12 removed: not supported by the CUDA twin; a cudaTextureObject_t takes "
       "their place");
 };
 

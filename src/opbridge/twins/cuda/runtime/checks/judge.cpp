@@ -91,10 +91,10 @@ void report_unset(const Touch& touch, uintptr_t address) {
     if (const auto copy = running_block().copies.at(address)) return report_in_flight(touch, *copy);
   }
   if (!touch.shared && !memory.first_unset_read(touch.address)) return;
-  Report report =
-      touch.shared ? report_here(Kind::unset_shared, touch.at,
-                                 in_words(touch) + " of shared memory that this block has not written")
-                   : report_here(Kind::unset_global, touch.at, in_words(touch) + " of memory that nobody has written");
+  Report report = touch.shared ? report_here(Kind::unset_shared, touch.at,
+                                             in_words(touch) + " of shared memory that this block has not written")
+                               : report_here(Kind::unset_global, touch.at,
+                                             in_words(touch) + " of memory that has not been written");
   report.details.emplace_back("address", where_it_lies(touch));
   found(std::move(report));
 }

@@ -130,7 +130,7 @@ void report_race(const Touch& touch, Cell last, std::optional<uint64_t> other_bl
   report.compared_read = read_beside_atomic(touch, last);
   const Cell state = state_of(last);
   if (touch.access.atomic && (state == kAtomic || state == kAtomicRead)) {
-    report.what = "two blocks race on " + memory_of(touch) + ": an atomic for one block is none to another one";
+    report.what = "two blocks race on " + memory_of(touch) + ": an atomic of one block is not atomic for another block";
     report.advice =
         "use the function without _block, or thread_scope_device: blocks are of one device, not of one block";
   }
@@ -146,7 +146,7 @@ void note_volatile(const Touch& touch, Cell last, uint64_t other_block) {
 void note_missing_fence(const Touch& touch, Cell last, uint64_t other_block) {
   if (!worker.block->launch().is_new(Kind::missing_fence, places_of(touch, last))) return;
   found(report_of(Kind::missing_fence,
-                  "a thread uses " + memory_of(touch) + " after a relaxed atomic, and no fence lies between", touch,
+                  "a thread uses " + memory_of(touch) + " after a relaxed atomic, without a fence in between", touch,
                   last, other_block));
 }
 

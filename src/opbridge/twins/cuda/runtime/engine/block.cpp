@@ -171,7 +171,7 @@ bool Block::finish_meeting(unsigned thread, bool runs) {
   const unsigned lacked = wait_for.resolve(brought, lanes);
   // A GPU does not wait for lanes that have ended, and what they would have brought is anything.
   if (checked != nullptr && (lacked & wait_for.mask & warp.ended & existing_lanes(warp_of(thread))) != 0) {
-    launch_->fail(linear, checks::Failure::lane_never_comes, "which have ended, and others want a value of them",
+    launch_->fail(linear, checks::Failure::lane_never_comes, "which have ended, while others read their values",
                   waiting());
   }
   warp.meeting &= ~lanes;
@@ -238,7 +238,7 @@ bool Block::all_ended_returned() const {
 }
 
 void Block::fail_left_out() {
-  launch_->fail(linear, checks::Failure::divergent_barrier, "which the other threads left out", waiting());
+  launch_->fail(linear, checks::Failure::divergent_barrier, "which the other threads skipped", waiting());
 }
 
 void Block::fail_left_by_blocks() {
