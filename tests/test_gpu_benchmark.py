@@ -10,6 +10,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from forked_python import PYTHON
 
 torch = pytest.importorskip("torch")
 
@@ -26,7 +27,7 @@ sys.path.remove(str(BENCHMARKS))
 
 
 def run(*arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([sys.executable, BENCHMARKS / "gpu.py", *arguments], capture_output=True, text=True)
+    return subprocess.run([PYTHON, BENCHMARKS / "gpu.py", *arguments], capture_output=True, text=True)
 
 
 @pytest.mark.matrix("test_the_twin_passes_the_checks compiles the same sources")

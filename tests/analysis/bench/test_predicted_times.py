@@ -63,7 +63,7 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> OpLibrary:
 
 
 @pytest.fixture(scope="module")
-def run(library: OpLibrary) -> Run:
+def run(library: OpLibrary, forked: None) -> Run:
     return bench(list(library), frameworks=["numpy", "torch"], rounds=1, chip="a100")
 
 

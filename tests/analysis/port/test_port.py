@@ -14,6 +14,7 @@ from opbridge.analysis.port.kernel_pairs import Said
 from opbridge.base.errors import InputError
 
 KERNELS = Path(__file__).parent / "kernels"
+pytestmark = pytest.mark.usefixtures("forked")
 ORIGINAL, PORT, BARE = KERNELS / "original.cu", KERNELS / "port.cpp", KERNELS / "bare.cu"
 
 
@@ -79,6 +80,7 @@ def test_kernels_without_a_common_type_are_refused() -> None:
         held("scale", "of_integers")
 
 
+@pytest.mark.matrix("test_a_kernel_of_cuda_that_no_function_starts_is_started_as_its_parameters_and_launch_say")
 def test_a_bare_kernel_is_started_as_launch_says() -> None:
     launch = {"n": "x.numel", "error": "0", "factor": "1"}
     (pair,) = pairs_of(f"{ORIGINAL}:copy", f"{PORT}:scale_kernel", Said(launch=launch))

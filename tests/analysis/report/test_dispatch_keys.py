@@ -20,6 +20,7 @@ def test_keys_stand_in_the_order_a_call_meets_them() -> None:
 
 
 @pytest.mark.cases(1)
+@pytest.mark.usefixtures("forked")
 def test_pytorch_says_who_registered_an_operator(lib: OpLibrary) -> None:
     (walk,) = walks([lib.scaled_add]).values()
     by_key = {key.name: key.by for level in walk for key in level.keys}
