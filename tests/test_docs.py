@@ -82,9 +82,9 @@ def test_a_page_runs(page: Path, tmp_path: Path) -> None:
     if not program:
         return
     prelude = (
-        "import shlex, subprocess, sys\n"
+        "import shlex, subprocess\n"
         "def __run_command__(line):\n"
-        "    subprocess.run([sys.executable, '-m', *shlex.split(line)], check=True, stdout=subprocess.DEVNULL)\n"
+        f"    subprocess.run([{PYTHON!r}, '-m', *shlex.split(line)], check=True, stdout=subprocess.DEVNULL)\n"
     )
     assert all(
         shlex.split(line.removeprefix("$ "))[0] == "opbridge"
