@@ -140,6 +140,7 @@ def test_a_graph_computes_the_same(network: Any, package: Path, image: torch.Ten
     np.testing.assert_allclose(cell(given)[0].asnumpy(), eager, rtol=1e-5, atol=1e-6)
 
 
+@pytest.mark.cases(1)
 @pytest.mark.parametrize("to", ["mindspore", "jax"])
 def test_the_first_operator_that_differs_is_named(network: Any, image: torch.Tensor, to: str, tmp_path: Path) -> None:
     made = converted(network, (image,), to=to)
@@ -216,6 +217,7 @@ class Normalised(torch.nn.Module):
         return self.head(torch.special.i1(x)[:, 1:4])
 
 
+@pytest.mark.cases(1)
 @pytest.mark.parametrize("to", ["mindspore", "jax"])
 def test_operators_are_the_frameworks_where_a_trial_shows_that_they_agree(
     to: str, image: torch.Tensor, tmp_path: Path

@@ -56,6 +56,7 @@ def _x() -> torch.Tensor:
     return torch.randn(5, 3, generator=torch.Generator().manual_seed(3))
 
 
+@pytest.mark.cases(1)
 @pytest.mark.parametrize("to", ["mindspore", "jax"])
 def test_a_module_that_asks_for_values_stays_whole(to: str, tmp_path: Path) -> None:
     torch.manual_seed(0)
