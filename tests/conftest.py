@@ -44,7 +44,7 @@ KERNELS = Path(__file__).parent / "kernels"
 sys.path.insert(0, str(Path(__file__).parent / "helpers"))
 
 from costs import CostRecorder  # noqa: E402
-from forked_python import FORKS, ForkServer  # noqa: E402
+from forked_python import FORKS, PYTHON, ForkServer  # noqa: E402
 
 _UNTIL = "OPBRIDGE_TESTS_UNTIL"
 _SEEDS = {"numpy.random": "seed", "torch": "manual_seed", "mindspore": "set_seed", "paddle": "seed"}
@@ -161,6 +161,14 @@ def forks() -> Iterator[Forks]:
 def forked(forks: Forks) -> Iterator[None]:
     """Start the processes that call operators as forks, in all tests of a module; no sanitizer works there."""
     with started_by(forks.start):
+        yield
+
+
+@pytest.fixture(scope="module")
+def forked_trials() -> Iterator[None]:
+    """Try operators in forks: the program that starts them is the client, which is the same interpreter."""
+    with pytest.MonkeyPatch.context() as changed:
+        changed.setattr(sys, "executable", PYTHON)
         yield
 
 

@@ -270,6 +270,7 @@ def test_where_the_users_code_fails_is_said(project: Path, arguments: list[str],
 # --- trying
 
 
+@pytest.mark.usefixtures("forked_trials")
 def test_an_attempt_that_ends_the_process_is_an_answer_and_the_rest_goes_on(tmp_path: Path) -> None:
     example = tmp_path / "0.pt"
     torch.save({"operator": "aten::scalar_tensor", "arguments": {"s": 7}}, example)
@@ -281,6 +282,7 @@ def test_an_attempt_that_ends_the_process_is_an_answer_and_the_rest_goes_on(tmp_
     assert found.verdicts["aten::relu"].state is State.UNTRIED
 
 
+@pytest.mark.usefixtures("forked_trials")
 def test_what_was_tried_once_is_known_for_such_calls(tmp_path: Path) -> None:
     example, cache = tmp_path / "relu.pt", Cache(tmp_path / "cache")
     torch.save({"operator": "aten::relu", "arguments": {"self": torch.ones(2)}}, example)

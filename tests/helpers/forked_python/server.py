@@ -23,6 +23,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 FRAMEWORKS = ("torch", "mindspore", "jax", "paddle")
+_IMPORTING = {"opbridge.models.scan.trial_process": "torch"}
+"""Modules that are run as programs and import a framework which their command line does not name."""
 _MOST_FILES = 64
 _OPTIONS = re.compile(r"-W.*|-u$")
 _HARMLESS = re.compile(
@@ -49,7 +51,8 @@ class Start:
 
     def frameworks(self) -> tuple[str, ...]:
         """Return the frameworks whose names stand in the program."""
-        text = "\n".join([*self.arguments, *map(self._source, self.arguments)])
+        imported = [_IMPORTING.get(word, "") for word in self.arguments]
+        text = "\n".join([*self.arguments, *imported, *map(self._source, self.arguments)])
         return tuple(name for name in FRAMEWORKS if re.search(rf"\b{name}\b", text))
 
     def _source(self, argument: str) -> str:

@@ -65,7 +65,7 @@ POOLED = {
 
 
 @pytest.fixture(scope="module")
-def verdicts(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Verdict]:
+def verdicts(tmp_path_factory: pytest.TempPathFactory, forked_trials: None) -> dict[str, Verdict]:
     """All in one process, since MindSpore takes seconds to begin."""
     folder = tmp_path_factory.mktemp("examples")
 

@@ -129,7 +129,7 @@ CALLS: dict[str, Calls] = {
 
 
 @pytest.fixture(scope="module")
-def verdicts(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Verdict]:
+def verdicts(tmp_path_factory: pytest.TempPathFactory, forked_trials: None) -> dict[str, Verdict]:
     """In a process of its own, where JAX has PyTorch's long numbers."""
     folder = tmp_path_factory.mktemp("examples")
     probes = []
