@@ -19,7 +19,7 @@ SECONDS = 400
 
 
 def run(*arguments: str | Path, **variables: str) -> str:
-    environment = os.environ | {"OMP_NUM_THREADS": "1", **variables}
+    environment = os.environ | {"OMP_NUM_THREADS": "1", "PYTHON_EXEC": PYTHON, **variables}
     process = subprocess.Popen(
         [PYTHON, *map(str, arguments)],
         env=environment,
@@ -54,6 +54,7 @@ def test_on_four_processes(trained: Path) -> None:
     assert sorted(path.name for path in trained.iterdir()) == ["losses.json", "step-4"]
 
 
+@pytest.mark.matrix("on_processes.py loads a checkpoint of one division into another")
 def test_a_killed_process_costs_the_steps_since_the_checkpoint(trained: Path) -> None:
     """Two processes go on from what four saved; one is killed after step 11, and both from what they saved after 9."""
     told = torchrun(

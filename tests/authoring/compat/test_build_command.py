@@ -47,7 +47,7 @@ def used(project: Path, prefix: Path) -> Path:
 
 
 def test_in_place(project: Path) -> None:
-    succeed(sys.executable, "setup.py", "-q", "build_ext", "--inplace", cwd=project)
+    succeed(PYTHON, "setup.py", "-q", "build_ext", "--inplace", cwd=project)
     assert Path(succeed(PYTHON, "use.py", cwd=project).strip()) == project / "muladd_ext" / "_C.abi3.so"
 
 
@@ -56,13 +56,14 @@ def test_installed(project: Path, tmp_path: Path) -> None:
     assert used(project, tmp_path / "prefix").is_relative_to(tmp_path / "prefix")
 
 
+@pytest.mark.matrix("test_installed; test_in_place builds in the project's own folder, too")
 def test_editable(project: Path, tmp_path: Path) -> None:
     succeed(*PIP, tmp_path / "prefix", "-e", ".", cwd=project)
     assert used(project, tmp_path / "prefix").is_relative_to(project)
 
 
 def test_copies_of_a_project_share_what_is_built(project: Path, tmp_path: Path) -> None:
-    build = (sys.executable, "setup.py", "build_ext")
+    build = (PYTHON, "setup.py", "build_ext")
     succeed(*build, cwd=project)
     other = shutil.copytree(PROJECT, tmp_path / "other")
     assert "cached: " in succeed(*build, cwd=other)
@@ -70,7 +71,7 @@ def test_copies_of_a_project_share_what_is_built(project: Path, tmp_path: Path) 
 
 def test_a_mistake_is_told_as_setuptools_tells_them(project: Path) -> None:
     (project / "muladd_ext" / "csrc" / "scale.cpp").write_text("int f() { return wrong; }\n")
-    done = run(sys.executable, "setup.py", "build_ext", cwd=project)
+    done = run(PYTHON, "setup.py", "build_ext", cwd=project)
     assert done.returncode == 1
     assert "scale.cpp:1:18: error: 'wrong' was not declared" in done.stderr.replace("‘", "'").replace("’", "'")
     assert "Traceback" not in done.stderr
@@ -78,7 +79,7 @@ def test_a_mistake_is_told_as_setuptools_tells_them(project: Path) -> None:
 
 @pytest.mark.parametrize("jobs", ["0", "many"])
 def test_max_jobs_that_is_no_number(project: Path, jobs: str) -> None:
-    done = run(sys.executable, "setup.py", "build_ext", cwd=project, MAX_JOBS=jobs)
+    done = run(PYTHON, "setup.py", "build_ext", cwd=project, MAX_JOBS=jobs)
     assert f"MAX_JOBS is '{jobs}'; expected how many compilers may run at a time" in done.stderr
 
 
@@ -107,19 +108,19 @@ class TestOfSetuptools:
     )
     def test_arrives(self, tiny: Path, needs: str, options: tuple[str, ...], environment: dict[str, str]) -> None:
         (tiny / "tiny.cpp").write_text(f"#include <from_setup.h>\n#if !({needs})\n#error {needs}\n#endif\n")
-        done = run(sys.executable, "setup.py", "build_ext", *options, cwd=tiny, **environment)
+        done = run(PYTHON, "setup.py", "build_ext", *options, cwd=tiny, **environment)
         assert done.returncode == 0, done.stderr
 
     def test_sums_wrap_around(self, tiny: Path) -> None:
         """As in what Python itself is compiled to; a compiler that need not care says that x + 1 > x."""
         (tiny / "tiny.cpp").write_text('extern "C" int grows(int x) { return x + 1 > x; }\n')
-        succeed(sys.executable, "setup.py", "build_ext", "--inplace", cwd=tiny)
+        succeed(PYTHON, "setup.py", "build_ext", "--inplace", cwd=tiny)
         (library,) = tiny.glob("tiny*.so")
         assert ctypes.CDLL(str(library)).grows(2**31 - 1) == ("-fwrapv" not in sysconfig.get_config_var("CFLAGS"))
 
     def test_c_is_compiled_as_pytorch_does_it(self, tiny: Path) -> None:
         (tiny / "tiny.c").write_text("#ifndef __cplusplus\n#error C\n#endif\n")
-        succeed(sys.executable, "setup.py", "build_ext", cwd=tiny)
+        succeed(PYTHON, "setup.py", "build_ext", cwd=tiny)
 
 
 def test_an_extension_for_cuda_has_it_whatever_its_sources_are() -> None:

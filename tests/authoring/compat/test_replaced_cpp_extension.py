@@ -42,6 +42,7 @@ def test_in_place(unedited: Path) -> None:
     assert (unedited / "muladd_ext" / "_C.abi3.so").is_file()
 
 
+@pytest.mark.matrix("test_in_place; test_somebody_elses_sitecustomize_runs_too has a process below the command")
 def test_by_pip_in_this_environment(unedited: Path, tmp_path: Path) -> None:
     done = run_build("pip", "-v", "wheel", "--no-deps", "-w", tmp_path / "wheels", ".", cwd=unedited)
     assert done.returncode == 0, done.stderr

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from forked_python import PYTHON
 
 NAMES = "BuildExtension, CppExtension, include_paths, verify_ninja_availability"
-HEAD = f"""from pathlib import Path
+HEAD = f"""# As it was for torch.utils.cpp_extension, whose functions some of these names are.
+from pathlib import Path
 from setuptools import Extension, setup
 from opbridge.compat.cpp_extension import {NAMES}
 
@@ -82,7 +83,7 @@ def test_style(tmp_path: Path, style: str) -> None:
     (tmp_path / "tiny.cpp").write_text(f"#if !({needs})\n#error {style}\n#endif\n")
     # Without ninja, which pip installs beside Python.
     environment = {**os.environ, "PATH": "/usr/bin:/bin"}
-    command = (sys.executable, "setup.py", "build_ext", "--inplace")
+    command = (PYTHON, "setup.py", "build_ext", "--inplace")
     done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     assert [path for path in tmp_path.glob(name) if path.stat().st_size]

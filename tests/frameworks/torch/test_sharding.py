@@ -20,7 +20,9 @@ def test_on_processes(processes: int) -> None:
     torchrun = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", str(processes)]
     tests = ["-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", str(PROGRAMS)]
     command = [PYTHON, *torchrun, *tests]
-    run = subprocess.run(command, env=os.environ | {"OMP_NUM_THREADS": "1"}, capture_output=True, text=True)
+    run = subprocess.run(
+        command, env=os.environ | {"OMP_NUM_THREADS": "1", "PYTHON_EXEC": PYTHON}, capture_output=True, text=True
+    )
     assert run.returncode == 0, run.stdout + run.stderr
 
 

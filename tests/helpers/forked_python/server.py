@@ -22,7 +22,8 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-FRAMEWORKS = ("torch", "mindspore", "jax", "paddle")
+FRAMEWORKS = ("torch", "mindspore", "jax", "paddle", "setuptools")
+"""What takes long to import."""
 _IMPORTING = {"opbridge.models.scan.trial_process": "torch"}
 """Modules that are run as programs and import a framework which their command line does not name."""
 _MOST_FILES = 64
@@ -35,6 +36,9 @@ _HARMLESS = re.compile(
     r"|GLOG_v|TORCHINDUCTOR_CACHE_DIR|TPU_SKIP_MDS_QUERY|TF_CPP_MIN_LOG_LEVEL|PROTOCOL_BUFFERS_PYTHON_IMPLEMENTATION"
     # MindSpore sets the number of threads for itself, in C; a fork does as it says.
     r"|HCCL_CONNECT_TIMEOUT|OMP_NUM_THREADS"
+    # What torchrun tells its processes, and JAX reads when it first looks for devices.
+    r"|(LOCAL_|GROUP_|ROLE_)?(RANK|WORLD_SIZE)|ROLE_NAME|MASTER_(ADDR|PORT)|TORCHELASTIC_.*|TORCH_NCCL_.*|PYTHON_EXEC"
+    r"|XLA_FLAGS|JAX_USE_SHARDY_PARTITIONER|TRAINED"
 )
 """Variables that nothing reads while it is imported: a fork may have others than the process it comes from."""
 _MINDSPORES = re.compile(r"[^:]*/mindspore/lib/plugin/cpu:?")
