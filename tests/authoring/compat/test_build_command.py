@@ -70,7 +70,9 @@ def test_copies_of_a_project_share_what_is_built(project: Path, tmp_path: Path) 
 
 
 def test_a_mistake_is_told_as_setuptools_tells_them(project: Path) -> None:
-    (project / "muladd_ext" / "csrc" / "scale.cpp").write_text("int f() { return wrong; }\n")
+    sources = project / "muladd_ext" / "csrc"
+    (sources / "muladd.cpp").unlink()  # which includes PyTorch's headers
+    (sources / "scale.cpp").write_text("int f() { return wrong; }\n")
     done = run(PYTHON, "setup.py", "build_ext", cwd=project)
     assert done.returncode == 1
     assert "scale.cpp:1:18: error: 'wrong' was not declared" in done.stderr.replace("‘", "'").replace("’", "'")

@@ -64,7 +64,9 @@ except OSError as error:
 
 
 def test_a_mistake_is_the_builds_own(unedited: Path) -> None:
-    (unedited / "muladd_ext" / "csrc" / "scale.cpp").write_text("int f() { return wrong; }\n")
+    sources = unedited / "muladd_ext" / "csrc"
+    (sources / "muladd.cpp").unlink()  # which includes PyTorch's headers
+    (sources / "scale.cpp").write_text("int f() { return wrong; }\n")
     done = run_build("setup.py", "build_ext", cwd=unedited)
     assert done.returncode == 1
     assert "scale.cpp:1:18: error: " in done.stderr
