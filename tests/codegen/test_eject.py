@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -24,13 +24,27 @@ ROOT = Path(__file__).parents[2]
 CALLS = Path(__file__).parent / "data" / "eject" / "calls.py"
 
 
-def names() -> list[str]:
-    """Of all calls, as calls.py lists them."""
-    text = CALLS.read_text()
-    tables = {
-        table: re.findall(r'^    "([^"]+)":', text.split(f"\n{table}: ", 1)[1].split("\n}", 1)[0], re.MULTILINE)
-        for table in ("RESULTS", "ERRORS", "DERIVATIVES")
+FEW = {
+    *("product", "scaled_add", "scaled_add_", "scaled_add.out", "fused_product", "product_backward", "sine_cosine"),
+    *("pile", "attributes", "sum_present", "checks", "rms_norm", "rms_norm_backward", "normed"),
+}
+"""Operators with one of each: several results, lists, what is written to, errors, and each way to say a gradient."""
+
+
+def calls(table: str, operators: Collection[str] | None) -> list[str]:
+    """Return the names in a table of calls.py, of all calls or of those that need these operators alone."""
+    text = CALLS.read_text().split(f"\n{table}: ", 1)[1].split("\n}", 1)[0]
+    called = {
+        name: set(re.findall(r"\bops\.(\w+)", call))
+        for name, call in re.findall(r'^    "([^"]+)":(.*?)(?=^    "|\Z)', text, re.MULTILINE | re.DOTALL)
     }
+    return [name for name, those in called.items() if operators is None or (those and those <= set(operators))]
+
+
+def names(operators: Collection[str] | None = None) -> list[str]:
+    """Return what is compared, of all operators or of these."""
+    text = CALLS.read_text()
+    tables = {table: calls(table, operators) for table in ("RESULTS", "ERRORS", "DERIVATIVES")}
     twice, not_linear = (
         re.findall(r'"([^"]+)"', text.split(f"\n{table} = (", 1)[1].split(")\n", 1)[0])
         for table in ("TWICE", "NOT_LINEAR")
@@ -40,22 +54,23 @@ def names() -> list[str]:
         *(f"error: {name}" for name in tables["ERRORS"]),
         *(f"gradient: {name}" for name in tables["DERIVATIVES"]),
         *(f"tangent: {name}" for name in tables["DERIVATIVES"] if name not in not_linear),
-        *(f"second derivative: {name}" for name in twice),
+        *(f"second derivative: {name}" for name in twice if name in tables["DERIVATIVES"]),
     ]
 
 
-@pytest.fixture(scope="module")
-def manifest(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The operators of tests/kernels and of the examples in one file, for one build."""
-    folder = tmp_path_factory.mktemp("ops")
+def write_manifest(folder: Path, operators: Collection[str] | None = None) -> Path:
+    """Write the operators of tests/kernels and of the examples, or these of them, to one file, for one build."""
     sources = [ROOT / "tests" / "kernels", ROOT / "examples" / "rms_norm", ROOT / "examples" / "lltm"]
     text = (CALLS.parent / "formulas.yaml").read_text()
     (folder / "two_numbers.cpp").write_text((CALLS.parent / "two_numbers.cpp").read_text())
     for source in sources:
         for kernel in [*source.glob("*.cpp"), *source.glob("*.h")]:
             (folder / kernel.name).write_text(kernel.read_text())
-        operators = (source / "ops.yaml").read_text().split("ops:\n", 1)[1]
-        text += operators.replace("examples::", "obtest::")
+        declared = (source / "ops.yaml").read_text().split("ops:\n", 1)[1]
+        text += declared.replace("examples::", "obtest::")
+    entries = re.findall(r'(^  - func: "?([\w.]+)\(.*?)(?=^  - func|\Z)', text, re.MULTILINE | re.DOTALL)
+    if operators is not None:
+        text = "".join(entry for entry, name in entries if name in operators)
     (folder / "ops.yaml").write_text(f"namespace: obtest\nops:\n{text}")
     return folder / "ops.yaml"
 
@@ -65,11 +80,10 @@ def eject(path: Path) -> Mapping[str, str]:
 
 
 @pytest.fixture(scope="module")
-def package(manifest: Path) -> Mapping[str, str]:
-    return eject(manifest)
+def package(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, str]:
+    return eject(write_manifest(tmp_path_factory.mktemp("ops")))
 
 
-@pytest.fixture(scope="module")
 def library(package: Mapping[str, str]) -> Path:
     """Built as setup.py would, but for one unit instead of several, which is quicker without many cores."""
     torch_install = TorchInstall.found()
@@ -98,29 +112,40 @@ def library(package: Mapping[str, str]) -> Path:
     return Cache().fetch(key.key(), compile_into).path / "_obtest.so"
 
 
-def run(kind: str, what: Path, folder: Path) -> dict[str, Any]:
+def run(kind: str, what: Path, folder: Path, called: list[str]) -> dict[str, Any]:
     result = folder / f"{kind}.pt"
-    subprocess.run([PYTHON, CALLS, kind, what, result], check=True)
+    subprocess.run([PYTHON, CALLS, kind, what, result, *called], check=True)
     loaded: dict[str, Any] = torch.load(result)
     return loaded
 
 
 @pytest.fixture(scope="module")
-def by_opbridge(manifest: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    return run("opbridge", manifest, tmp_path_factory.mktemp("run"))
+def answers(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]]:
+    """What the calls give by opbridge and by the ejected library, of these operators or of all."""
+    operators, folder = request.param, tmp_path_factory.mktemp("ops")
+    manifest = write_manifest(folder, operators)
+    ran = (("opbridge", manifest), ("ejected", library(eject(manifest))))
+    return [run(kind, what, folder, names(operators)) for kind, what in ran]
 
 
-@pytest.fixture(scope="module")
-def by_itself(library: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    return run("ejected", library, tmp_path_factory.mktemp("run"))
-
-
-@pytest.mark.parametrize("name", names())
-def test_ejected_operators_do_the_same(name: str, by_opbridge: dict[str, Any], by_itself: dict[str, Any]) -> None:
+def same(name: str, by_opbridge: dict[str, Any], by_itself: dict[str, Any]) -> None:
     if name.startswith("error"):
         assert by_itself[name] == by_opbridge[name] != "no error"
     else:
         torch.testing.assert_close(by_itself[name], by_opbridge[name], equal_nan=True)
+
+
+@pytest.mark.parametrize("answers", [FEW], indirect=True, ids=["few"])
+@pytest.mark.parametrize("name", names(FEW))
+def test_a_few_ejected_operators_do_the_same(name: str, answers: list[dict[str, Any]]) -> None:
+    same(name, *answers)
+
+
+@pytest.mark.matrix("test_a_few_ejected_operators_do_the_same; this builds four times as many")
+@pytest.mark.parametrize("answers", [None], indirect=True, ids=["all"])
+@pytest.mark.parametrize("name", names())
+def test_ejected_operators_do_the_same(name: str, answers: list[dict[str, Any]]) -> None:
+    same(name, *answers)
 
 
 def test_nothing_of_opbridge_is_needed_but_what_is_copied(package: Mapping[str, str]) -> None:

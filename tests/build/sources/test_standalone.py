@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import subprocess
 from pathlib import Path
@@ -58,7 +59,7 @@ def run(project: Path, tmp_path: Path) -> Any:
         done = subprocess.run(
             [PYTHON, PLAIN_MINDSPORE, json.dumps([str(project / library), steps])],
             cwd=tmp_path,
-            env={"GLOG_v": "4", "PATH": "/usr/bin:/bin"},
+            env=os.environ | {"GLOG_v": "4", "PATH": "/usr/bin:/bin"},
             capture_output=True,
             text=True,
         )

@@ -161,6 +161,7 @@ OB_KERNEL(probe)
 
 
 @pytest.mark.filterwarnings("ignore::opbridge.frameworks.torch.adapter.RedefinitionWarning")
+@pytest.mark.cases(10)
 @pytest.mark.parametrize("formula", FORMULAS)
 def test_formulas(run: Callable[..., Any], formula: str) -> None:
     op = ob.inline(

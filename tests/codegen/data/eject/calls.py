@@ -1,10 +1,15 @@
-"""Calls of the operators of tests/kernels and the examples, made by whoever registered them: results or errors."""
+"""Calls of the operators of tests/kernels and the examples, made by whoever registered them: results or errors.
+
+python calls.py opbridge MANIFEST RESULTS.pt NAME...
+python calls.py ejected LIBRARY RESULTS.pt NAME...
+"""
 
 from __future__ import annotations
 
 import sys
 import warnings
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +25,27 @@ if sys.argv[1] == "opbridge":
         op.torch.default if hasattr(op.torch, "default") else op.torch
 else:
     torch.ops.load_library(sys.argv[2])
-ops = torch.ops.obtest
+
+
+class Operator:
+    """An operator of whichever are there, looked up by a call."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __call__(self, *arguments: Any, **named: Any) -> Any:
+        return getattr(torch.ops.obtest, self._name)(*arguments, **named)
+
+    def out(self, *arguments: Any, **named: Any) -> Any:
+        return getattr(torch.ops.obtest, self._name).out(*arguments, **named)
+
+
+class Operators:
+    def __getattr__(self, name: str) -> Operator:
+        return Operator(name)
+
+
+ops = Operators()
 
 
 def numbers(*shape: int, dtype: torch.dtype = torch.float64, start: int = 1) -> torch.Tensor:
@@ -197,16 +222,17 @@ def _said(call: Callable[[], Any]) -> str:
     return "no error"
 
 
-def everything() -> dict[str, Any]:
-    made = {f"result: {name}": call() for name, call in RESULTS.items()}
-    made |= {f"error: {name}": _said(call) for name, call in ERRORS.items()}
+def calls() -> dict[str, Callable[[], Any]]:
+    made = {f"result: {name}": call for name, call in RESULTS.items()}
+    made |= {f"error: {name}": partial(_said, call) for name, call in ERRORS.items()}
     for name, (function, inputs) in DERIVATIVES.items():
-        made[f"gradient: {name}"] = _gradients(function, inputs)
+        made[f"gradient: {name}"] = partial(_gradients, function, inputs)
         if name not in NOT_LINEAR:
-            made[f"tangent: {name}"] = _forward(function, inputs)
-    made |= {f"second derivative: {name}": _twice(*DERIVATIVES[name]) for name in TWICE}
+            made[f"tangent: {name}"] = partial(_forward, function, inputs)
+    made |= {f"second derivative: {name}": partial(_twice, *DERIVATIVES[name]) for name in TWICE}
     return made
 
 
 if __name__ == "__main__":
-    torch.save(everything(), sys.argv[3])
+    known = calls()
+    torch.save({name: known[name]() for name in sys.argv[4:]}, sys.argv[3])
