@@ -73,6 +73,10 @@ class TestExtension:
             with pytest.raises(InputError, match=rf"cutlass==3\.6\.\*, in place of {there}, or "):
                 request(load(project), "cuda-twin", Extra())
 
+    def test_headers_are_looked_for_in_csrc(self, tmp_path: Path, write_project: WriteProject) -> None:
+        assert tmp_path / "csrc" in request(load(write_project(tmp_path)), "cpu", Extra()).include_dirs
+
+    @pytest.mark.matrix("test_headers_are_looked_for_in_csrc")
     def test_its_bindings_find_the_headers_of_csrc(self, tmp_path: Path, write_project: WriteProject) -> None:
         project = write_project(tmp_path)
         (tmp_path / "csrc").mkdir()
