@@ -14,12 +14,26 @@ INSIDE = Path(__file__).parent / "inside"
 KERNELS = Path(__file__).parents[4] / "benchmarks" / "kernels"
 
 
+def pass_inside(*names: str, **variables: str) -> None:
+    command = [PYTHON, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-n", "0"]
+    files = [str(INSIDE / name) for name in names]
+    done = subprocess.run([*command, *files], capture_output=True, text=True, env=os.environ | variables)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
 def test_the_device_and_an_extension() -> None:
     """One process and one build for all of it.  60 s where nothing is cached."""
-    command = [PYTHON, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-n", "0"]
-    files = [str(INSIDE / name) for name in ("device.py", "extension.py", "sparse.py", "stable.py")]
-    done = subprocess.run([*command, *files], capture_output=True, text=True)
-    assert done.returncode == 0, done.stdout + done.stderr
+    pass_inside("device.py", "extension.py", "sparse.py", "stable.py")
+
+
+@pytest.mark.matrix("test_the_device_and_an_extension; tests/authoring/test_extensions.py binds functions by pybind11")
+def test_an_extension_that_pybind11_binds() -> None:
+    pass_inside("extension.py", BOUND_BY_PYBIND11="1")
+
+
+@pytest.mark.matrix("stable.py builds such an extension of one source")
+def test_an_extension_of_two_sources() -> None:
+    pass_inside("stable_and_host.py")
 
 
 def test_a_program_needs_not_know(tmp_path: Path) -> None:
