@@ -32,18 +32,21 @@ def _group() -> Iterator[None]:
 
 @pytest.fixture(scope="session")
 def alone() -> list[float]:
-    """The losses of one process."""
-    training = Training("none", "opbridge")
-    losses = [training.step(number).item() for number in range(STEPS)]
+    """Return the losses of one process, which the first has computed for all."""
+    losses: list[list[float]] = [[]]
     if dist.get_rank() == 0:
-        (FOLDER / "losses.json").write_text(json.dumps(losses))
-    return losses
+        training = Training("none", "opbridge")
+        losses[0] = [training.step(number).item() for number in range(STEPS)]
+        (FOLDER / "losses.json").write_text(json.dumps(losses[0]))
+    dist.broadcast_object_list(losses)
+    return losses[0]
 
 
 def test_it_learns_as_with_pytorchs_operators(alone: list[float]) -> None:
-    training = Training("none", "torch")
-    assert [training.step(number).item() for number in range(STEPS)] == pytest.approx(alone, rel=1e-4)
     assert alone[-1] < alone[0] / 2
+    if dist.get_rank() == 0:
+        training = Training("none", "torch")
+        assert [training.step(number).item() for number in range(STEPS)] == pytest.approx(alone, rel=1e-4)
 
 
 @pytest.mark.parametrize("way", DIVIDED)
