@@ -90,7 +90,7 @@ formulas: setup
 	$(BIN)/python -m pytest tests/waist/formulas/every_formula.py
 
 attacks: setup
-	OPBRIDGE_ALL_ATTACKS=1 $(BIN)/python -m pytest -n auto --dist worksteal tests/analysis/judge
+	OPBRIDGE_ALL_ATTACKS=1 $(BIN)/python -m pytest --matrix -n auto --dist worksteal tests/analysis/judge
 
 # Left out: nodes of C++, its threads and its shorter way, sentences that it says otherwise, and in JAX what counts calls of the
 # handler, or differentiates by PyTorch's operators.

@@ -15,6 +15,15 @@ def array(*numbers: float, dtype: str = "float32") -> Array:
     return Array(dtype, (len(numbers),), np.array(numbers, dtype).tobytes())
 
 
+def test_a_list_of_one_tensor_is_that_tensor_and_a_tuple_is_not() -> None:
+    one, exact = array(1.0, 2.0), array(1.0, 2.0, dtype="float64")
+    assert difference([one], exact, one) is None
+    assert difference((one,), (exact,), (one,)) is None
+    found = difference((one,), exact, one)
+    assert found is not None
+    assert found.message == "the output is a tuple of one tensor instead of a tensor"
+
+
 def test_large_numbers_hide_no_small_ones() -> None:
     """As where a state grows step by step; but what is left of large numbers has their error."""
     exact = np.stack([np.full(64, 1e12), np.linspace(1, 2, 64), np.where(np.arange(64) == 7, 1e-9, 0.0)])

@@ -100,6 +100,15 @@ def test_an_answer_may_rely_on_published_sizes(
     assert found.wants_larger_sizes is (verdict is Verdict.UNDECIDED)
 
 
+@pytest.mark.parametrize(("kind", "verdict"), [(SHRUNK, Verdict.WRONG), (ODD, Verdict.RIGHT)])
+def test_no_published_size_excuses_a_later_call(tmp_path: Path, kind: str, verdict: Verdict) -> None:
+    case = Case(tmp_path, SHRUNK, PUBLISHED, ODD)
+    number = 0 if kind == SHRUNK else 2
+    case.gives(number, 1.0 + number, 2.0, again=(7.0, 7.0))
+    found = case.decided()
+    assert (found.verdict, found.reasons[0].check) == (verdict, "second call")
+
+
 @pytest.mark.parametrize(
     ("bad", "holds_for", "shape"),
     [

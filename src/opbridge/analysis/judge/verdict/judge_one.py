@@ -14,7 +14,7 @@ from opbridge.analysis.judge.answer.text_checks import has_gradients, seen_in
 from opbridge.analysis.judge.judgement import MACHINE, Judgement, Reason, Verdict
 from opbridge.analysis.judge.process.confinement import hand_on
 from opbridge.analysis.judge.process.jobs import ReferenceJob
-from opbridge.analysis.judge.process.prepared import Prepared
+from opbridge.analysis.judge.process.prepared import Prepared, shared
 from opbridge.analysis.judge.process.working_folder import working_folder
 from opbridge.analysis.judge.task.formats import TaskFormat, format_of, settings_of
 from opbridge.analysis.judge.task.shapes import PUBLISHED, Plan, plans
@@ -61,7 +61,7 @@ def judge(
     """
     if policy not in POLICIES:
         raise InputError(f"policy={policy!r}: expected one of {', '.join(POLICIES)}")
-    with Prepared() as prepared:
+    with shared() as prepared:
         return judge_by(prepared, Path(reference), Path(answer), Options(seed, timeout, policy))
 
 

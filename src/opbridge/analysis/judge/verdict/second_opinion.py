@@ -5,13 +5,23 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from opbridge.analysis.judge.judgement import ENDLESS, PUBLISHED_SHAPES, SHAPE, Judgement, Verdict
+from opbridge.analysis.judge.judgement import (
+    ENDLESS,
+    MODE,
+    MODELS,
+    PUBLISHED_SHAPES,
+    SHAPE,
+    STATE,
+    WEIGHTS,
+    Judgement,
+    Verdict,
+)
 from opbridge.analysis.judge.process.jobs import ReferenceJob
 from opbridge.analysis.judge.task.shapes import KEPT, LOOSE, PUBLISHED, Plan, smallest_first
 from opbridge.analysis.judge.verdict.compare_calls import OUTPUTS, PARAMETERS
 from opbridge.analysis.judge.verdict.failures import PROGRAM
 
-OF_NO_SIZE = (PARAMETERS, PROGRAM, OUTPUTS)
+OF_NO_SIZE = (PARAMETERS, PROGRAM, OUTPUTS, STATE, WEIGHTS, MODE, MODELS)
 """The checks whose failures no size can explain."""
 
 

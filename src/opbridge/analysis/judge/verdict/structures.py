@@ -28,6 +28,8 @@ def difference_of_sizes(answer: object, reference: object) -> Difference | None:
     if len(given) != len(wanted):
         message = f"it returns {len(given)} tensors instead of {len(wanted)}"
         return Difference(message, _SAME, is_of_kind=True)
+    if isinstance(answer, tuple) and isinstance(reference, Array):
+        return Difference("the output is a tuple of one tensor instead of a tensor", _SAME, is_of_kind=True)
     if found := _of_structure(_unwrapped(answer), _unwrapped(reference), "the output"):
         return found
     for output, one, right in zip(names_of(len(given)), given, wanted, strict=True):
@@ -54,7 +56,7 @@ def difference_of_one(output: str, given: Array, right: Array) -> Difference | N
 
 
 def _unwrapped(value: object) -> object:
-    """Return the one item of a list: a binding may return a list of one tensor for the tensor itself."""
+    """Return the one item of a list: a binding may return a vector of one tensor for the tensor itself."""
     return value[0] if isinstance(value, (list, tuple)) and len(value) == 1 else value
 
 

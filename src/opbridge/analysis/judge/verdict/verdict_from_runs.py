@@ -10,14 +10,18 @@ from opbridge.analysis.judge.judgement import (
     AGAIN,
     ALL_SHAPES,
     GRADIENTS,
+    MODE,
+    MODELS,
     NOT_RUN,
     PUBLISHED_NUMBERS,
     PUBLISHED_SHAPES,
     SHAPE,
     SIZES,
     SIZES_ALONE,
+    STATE,
     TRIED_SHAPES,
     VALUES,
+    WEIGHTS,
     WHOLE,
     Judgement,
     Reason,
@@ -38,6 +42,8 @@ from opbridge.base.errors import InputError
 
 _OF_NUMBERS = (VALUES, AGAIN, GRADIENTS)
 """The checks in which an answer may rely on the numbers that its task draws."""
+_OF_CALLS = (AGAIN, STATE, WEIGHTS, MODE, MODELS)
+"""The checks of what one size alone is called for: other sizes, though right at first, would fail too."""
 _OF_ANY_NUMBERS = ("bad-launch", "shared-size", "out-of-bounds", "misaligned")
 """The twin findings that do not depend on numbers, so that zeros show them too."""
 _TO_REPORT = "leave reports to the judge's worker: an answer only returns outputs"
@@ -103,6 +109,9 @@ def _decided(
         if for_numbers:
             notes, holds_for = for_numbers[0][1].reasons, PUBLISHED_NUMBERS
         return Judgement(Verdict.RIGHT, notes, holds_for, shapes)
+    of_calls = (found for trial, found in bad if not trial.plan.is_odd and found.reasons[0].check in _OF_CALLS)
+    if found := next(of_calls, None):
+        return Judgement(found.verdict, found.reasons, shapes=shapes)
     right = tuple(trial for trial, found in weighed if found is None)
     wrong = tuple(trial for trial, _ in bad)
     if right and (all(trial.plan.is_odd for trial in wrong) or _holds_as_published(right, wrong)):

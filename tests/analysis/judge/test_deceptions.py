@@ -1,0 +1,73 @@
+"""Attacks of all kinds, none of which is believed, and honest answers, all of which are."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+from forked_python import PYTHON
+from tests.helpers.answers import deceptions, extension, honest, honest_extension
+from tests.helpers.answers.of_the_judge import MACHINE
+from tests.helpers.answers.tasks import TASKS
+from tests.helpers.confinement import needs_confinement
+
+import opbridge as ob
+from opbridge.analysis.judge import Judgement, Verdict
+from opbridge.analysis.judge.answer.formats import PYTHON as PYTHON_ANSWER
+from opbridge.analysis.judge.answer.text_checks import seen_in
+
+ATTACKS = {f"{kind}: {name}": case for kind, cases in deceptions.BY_CLASS.items() for name, case in cases.items()}
+BELIEVED = {
+    "operators that are not seen: ATen in a thread of C++",
+    "operators that are not seen: PyTorch in a thread",
+    "operators that are not seen: an operator that hides others",
+    "operators that are not seen: a mode that is taken away",
+    "the host: NumPy, and a kernel that undoes a sign",
+    "the host: the host, and a kernel that undoes a sign",
+    "memory: the last result by content",
+    "memory: results by pointer and version",
+    "probes: whether the build is for GPUs",
+    "records: a probe for muted kernels",
+}
+"""Those that are still believed."""
+TOLD_BY_TEXT = [name for name in MACHINE if name not in ("its arguments", "whether the build is for GPUs")]
+
+
+@pytest.fixture(scope="session")
+def builds(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Leave both extensions in the cache, where no answer could leave them for the next."""
+    needs_confinement()
+    folder = tmp_path_factory.mktemp("extensions")
+    for module in (extension, honest_extension):
+        (folder / "extension.py").write_text("import opbridge.cuda_twin\n" + module.EXTENSION)
+        subprocess.run([PYTHON, "extension.py"], cwd=folder, check=True)
+
+
+def judged(folder: Path, task: str, answer: str) -> Judgement:
+    (folder / "reference.py").write_text(TASKS[task])
+    (folder / "answer.py").write_text(answer)
+    return ob.judge(folder / "reference.py", folder / "answer.py", timeout=300, seed=0)
+
+
+@pytest.mark.parametrize("name", TOLD_BY_TEXT)
+def test_what_tells_machines_apart_is_seen_in_the_text(name: str) -> None:
+    found = seen_in(PYTHON_ANSWER, "answer.py", MACHINE[name][1])
+    assert found is not None
+    assert found.verdict is Verdict.CHEATING
+
+
+@pytest.mark.matrix("tests/analysis/judge/{verdict,process} and test_judging have each check by itself")
+@pytest.mark.parametrize("name", ATTACKS)
+def test_no_deception_is_believed(builds: None, tmp_path: Path, name: str, request: pytest.FixtureRequest) -> None:
+    if name in BELIEVED:
+        request.applymarker(pytest.mark.xfail(reason="a known gap", strict=True))
+    found = judged(tmp_path, *ATTACKS[name])
+    assert found.verdict in (Verdict.WRONG, Verdict.CHEATING, Verdict.BROKEN), found
+
+
+@pytest.mark.matrix("tests/analysis/judge/test_judging judges a right answer")
+@pytest.mark.parametrize("name", honest.ANSWERS)
+def test_an_honest_answer_is_believed(builds: None, tmp_path: Path, name: str) -> None:
+    found = judged(tmp_path, *honest.ANSWERS[name])
+    assert found.verdict is Verdict.RIGHT, found

@@ -1,0 +1,1 @@
+"""Answers to tasks of several kinds for tests of the judge: attacks, and honest ones that do unusual things."""
