@@ -78,57 +78,19 @@
 #define OB_TWIN_CHOOSE_1(yes, ...) {_NV_REMOVE_PAREN(yes)}
 #define OB_TWIN_CHOOSE_0(yes, no, ...) {_NV_REMOVE_PAREN(no)}
 
-#define OB_TWIN_DEVICE_NV_DISPATCH_TARGET(...) OB_TWIN_FIRST_A(__VA_ARGS__, , )
-// One for each place in the list, since no macro expands within itself.
-#define OB_TWIN_FIRST_A(condition, ...) OB_TWIN_FIRST_A_(OB_TWIN_VALUE(condition), __VA_ARGS__, , )
-#define OB_TWIN_FIRST_A_(value, ...) OB_TWIN_FIRST_A_OF(value, __VA_ARGS__)
-#define OB_TWIN_FIRST_A_OF(value, ...) OB_TWIN_FIRST_A_##value(__VA_ARGS__)
-#define OB_TWIN_FIRST_A_1(code, ...) {_NV_REMOVE_PAREN(code)}
-#define OB_TWIN_FIRST_A_0(code, ...) OB_TWIN_FIRST_B(__VA_ARGS__)
-#define OB_TWIN_FIRST_B(condition, ...) OB_TWIN_FIRST_B_(OB_TWIN_VALUE(condition), __VA_ARGS__, , )
-#define OB_TWIN_FIRST_B_(value, ...) OB_TWIN_FIRST_B_OF(value, __VA_ARGS__)
-#define OB_TWIN_FIRST_B_OF(value, ...) OB_TWIN_FIRST_B_##value(__VA_ARGS__)
-#define OB_TWIN_FIRST_B_1(code, ...) {_NV_REMOVE_PAREN(code)}
-#define OB_TWIN_FIRST_B_0(code, ...) OB_TWIN_FIRST_C(__VA_ARGS__)
-#define OB_TWIN_FIRST_C(condition, ...) OB_TWIN_FIRST_C_(OB_TWIN_VALUE(condition), __VA_ARGS__, , )
-#define OB_TWIN_FIRST_C_(value, ...) OB_TWIN_FIRST_C_OF(value, __VA_ARGS__)
-#define OB_TWIN_FIRST_C_OF(value, ...) OB_TWIN_FIRST_C_##value(__VA_ARGS__)
-#define OB_TWIN_FIRST_C_1(code, ...) {_NV_REMOVE_PAREN(code)}
-#define OB_TWIN_FIRST_C_0(code, ...) OB_TWIN_FIRST_D(__VA_ARGS__)
-#define OB_TWIN_FIRST_D(condition, ...) OB_TWIN_FIRST_D_(OB_TWIN_VALUE(condition), __VA_ARGS__, , )
-#define OB_TWIN_FIRST_D_(value, ...) OB_TWIN_FIRST_D_OF(value, __VA_ARGS__)
-#define OB_TWIN_FIRST_D_OF(value, ...) OB_TWIN_FIRST_D_##value(__VA_ARGS__)
-#define OB_TWIN_FIRST_D_1(code, ...) {_NV_REMOVE_PAREN(code)}
-#define OB_TWIN_FIRST_D_0(code, ...) OB_TWIN_FIRST_E(__VA_ARGS__)
-#define OB_TWIN_FIRST_E(condition, ...) OB_TWIN_FIRST_E_(OB_TWIN_VALUE(condition), __VA_ARGS__, , )
-#define OB_TWIN_FIRST_E_(value, ...) OB_TWIN_FIRST_E_OF(value, __VA_ARGS__)
-#define OB_TWIN_FIRST_E_OF(value, ...) OB_TWIN_FIRST_E_##value(__VA_ARGS__)
-#define OB_TWIN_FIRST_E_1(code, ...) {_NV_REMOVE_PAREN(code)}
-#define OB_TWIN_FIRST_E_0(code, ...) OB_TWIN_FIRST_F(__VA_ARGS__)
-#define OB_TWIN_FIRST_F(condition, ...) OB_TWIN_FIRST_F_(OB_TWIN_VALUE(condition), __VA_ARGS__, , )
-#define OB_TWIN_FIRST_F_(value, ...) OB_TWIN_FIRST_F_OF(value, __VA_ARGS__)
-#define OB_TWIN_FIRST_F_OF(value, ...) OB_TWIN_FIRST_F_##value(__VA_ARGS__)
-#define OB_TWIN_FIRST_F_1(code, ...) {_NV_REMOVE_PAREN(code)}
-#define OB_TWIN_FIRST_F_0(code, ...) OB_TWIN_FIRST_G(__VA_ARGS__)
-#define OB_TWIN_FIRST_G(condition, ...) OB_TWIN_FIRST_G_(OB_TWIN_VALUE(condition), __VA_ARGS__, , )
-#define OB_TWIN_FIRST_G_(value, ...) OB_TWIN_FIRST_G_OF(value, __VA_ARGS__)
-#define OB_TWIN_FIRST_G_OF(value, ...) OB_TWIN_FIRST_G_##value(__VA_ARGS__)
-#define OB_TWIN_FIRST_G_1(code, ...) {_NV_REMOVE_PAREN(code)}
-#define OB_TWIN_FIRST_G_0(code, ...) OB_TWIN_FIRST_H(__VA_ARGS__)
-#define OB_TWIN_FIRST_H(condition, ...) OB_TWIN_FIRST_H_(OB_TWIN_VALUE(condition), __VA_ARGS__, , )
-#define OB_TWIN_FIRST_H_(value, ...) OB_TWIN_FIRST_H_OF(value, __VA_ARGS__)
-#define OB_TWIN_FIRST_H_OF(value, ...) OB_TWIN_FIRST_H_##value(__VA_ARGS__)
-#define OB_TWIN_FIRST_H_1(code, ...) {_NV_REMOVE_PAREN(code)}
-#define OB_TWIN_FIRST_H_0(code, ...) OB_TWIN_FIRST_I(__VA_ARGS__)
-#define OB_TWIN_FIRST_I(condition, ...) OB_TWIN_FIRST_I_(OB_TWIN_VALUE(condition), __VA_ARGS__, , )
-#define OB_TWIN_FIRST_I_(value, ...) OB_TWIN_FIRST_I_OF(value, __VA_ARGS__)
-#define OB_TWIN_FIRST_I_OF(value, ...) OB_TWIN_FIRST_I_##value(__VA_ARGS__)
-#define OB_TWIN_FIRST_I_1(code, ...) {_NV_REMOVE_PAREN(code)}
-#define OB_TWIN_FIRST_I_0(code, ...) OB_TWIN_FIRST_J(__VA_ARGS__)
-#define OB_TWIN_FIRST_J(condition, ...) OB_TWIN_FIRST_J_(OB_TWIN_VALUE(condition), __VA_ARGS__, , )
-#define OB_TWIN_FIRST_J_(value, ...) OB_TWIN_FIRST_J_OF(value, __VA_ARGS__)
-#define OB_TWIN_FIRST_J_OF(value, ...) OB_TWIN_FIRST_J_##value(__VA_ARGS__)
-#define OB_TWIN_FIRST_J_1(code, ...) {_NV_REMOVE_PAREN(code)}
-#define OB_TWIN_FIRST_J_0(code, ...)
+// The code of the first condition in a list that holds.  No macro expands within itself, so each pair leaves the next
+// for another scan; the preprocessor scans 32 times, for at least ten pairs.
+#define OB_TWIN_DEVICE_NV_DISPATCH_TARGET(...) OB_TWIN_SCAN_32(OB_TWIN_FIRST(__VA_ARGS__, , ))
+#define OB_TWIN_FIRST(condition, ...) OB_TWIN_FIRST_HELD(OB_TWIN_VALUE(condition), __VA_ARGS__, , )
+#define OB_TWIN_FIRST_HELD(value, ...) OB_TWIN_FIRST_OF(value, __VA_ARGS__)
+#define OB_TWIN_FIRST_OF(value, ...) OB_TWIN_FIRST_##value(__VA_ARGS__)
+#define OB_TWIN_FIRST_1(code, ...) {_NV_REMOVE_PAREN(code)}
+#define OB_TWIN_FIRST_0(code, ...) OB_TWIN_FIRST_LATER OB_TWIN_NOTHING()()(__VA_ARGS__)
+#define OB_TWIN_FIRST_LATER() OB_TWIN_FIRST
+#define OB_TWIN_NOTHING()
+#define OB_TWIN_SCAN_32(...) OB_TWIN_SCAN_8(OB_TWIN_SCAN_8(OB_TWIN_SCAN_8(OB_TWIN_SCAN_8(__VA_ARGS__))))
+#define OB_TWIN_SCAN_8(...) OB_TWIN_SCAN_2(OB_TWIN_SCAN_2(OB_TWIN_SCAN_2(OB_TWIN_SCAN_2(__VA_ARGS__))))
+#define OB_TWIN_SCAN_2(...) OB_TWIN_SCAN_1(OB_TWIN_SCAN_1(__VA_ARGS__))
+#define OB_TWIN_SCAN_1(...) __VA_ARGS__
 
 #endif
