@@ -45,7 +45,7 @@ GALLERY = {
     "touches": Picture(
         "docs/learn-cuda.md", ("opbridge profile --trace-memory touches.html turn.cu",), "touches.html", 700
     ),
-    "report": Picture("README.md", ("opbridge demo --keep demo",), "demo/opbridge-demo.html", 1400),
+    "report": Picture("README.md", ("opbridge demo --keep demo",), "demo/opbridge-demo.html", 590),
 }
 
 
