@@ -191,7 +191,7 @@ def test_barriers_and_pipelines_order_what_they_order(program: Compiled, tmp_pat
     assert "turned: two threads race on shared memory" in unordered.stderr
     assert "atomic" not in unordered.stderr
     narrow = subprocess.run(["./a.out", "block"], cwd=tmp_path, capture_output=True, text=True, timeout=100)
-    assert "two blocks race on global memory: an atomic for one block is none to another one" in narrow.stderr
+    assert "two blocks race on global memory: an atomic of one block is not atomic for another block" in narrow.stderr
     assert "main.cu:21, thread" in unordered.stderr
     assert unordered.returncode == 86
 
