@@ -15,7 +15,7 @@ def test_there_are_examples() -> None:
     assert EXAMPLES
 
 
-SHORT = {"cuda_without_gpu", "rms_norm"}
+SHORT = {"cuda_without_gpu"}
 SOME_LATER = [
     pytest.param(
         path,
