@@ -10,6 +10,8 @@ import torch
 
 import opbridge as ob
 
+pytestmark = pytest.mark.matrix("torch_device/inside/extension.py builds these functions with its own, and tests them")
+
 DECLARED = """
 torch::Tensor scaled(const torch::Tensor& x, float by, int times = 1, bool negate = false);
 std::vector<torch::Tensor> moved(torch::Tensor x, int64_t n, double d);

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 import torch
 from subprocesses import python
+from tests.twins.cuda import test_bindings as bindings
 
 import opbridge as ob
 from opbridge.base.errors import KernelError
@@ -35,7 +36,7 @@ __global__ void sum(const float* x, float* total, int n) {
   if (threadIdx.x % 32 == 0) gpuAtomicAdd(total, value);
 }
 
-__global__ void refuse(int n) { assert(n < 0); }
+__global__ void assert_negative(int n) { assert(n < 0); }
 
 torch::Tensor relu_of(torch::Tensor x, int64_t beyond, bool check) {
   TORCH_CHECK(x.device().is_cuda() && x.is_contiguous(), "expected a contiguous CUDA tensor");
@@ -67,7 +68,7 @@ torch::Tensor tripled(torch::Tensor x) {
   return y;
 }
 
-void refused() { refuse<<<1, 1>>>(3); }
+void refused() { assert_negative<<<1, 1>>>(3); }
 
 torch::Tensor product(torch::Tensor x, torch::Tensor y) {
   auto z = torch::empty({x.size(0), y.size(1)}, x.options());
@@ -101,6 +102,8 @@ int64_t stream();
 """
 
 
+PYBIND11 = bool(os.environ.get("BOUND_BY_PYBIND11"))
+NAMES = ("relu_of", "sum_of", "tripled", "product", "no_system", "refused", "first_on_the_host", "stream")
 OWN_FUNCTION = """
 #include <cuda_runtime_api.h>
 
@@ -116,12 +119,24 @@ def extension() -> Any:
     assert CUDA_HOME is not None
     return load_inline(
         name="inside",
-        cpp_sources=(OWN_FUNCTION if os.environ.get("BOUND_BY_PYBIND11") else "") + CPP,
-        cuda_sources=CUDA,
-        functions=["relu_of", "sum_of", "tripled", "product", "no_system", "refused", "first_on_the_host", "stream"],
+        cpp_sources=(OWN_FUNCTION if PYBIND11 else "") + CPP + bindings.DECLARED,
+        cuda_sources=CUDA + bindings.DEFINED,
+        functions=[*NAMES, *bindings.NAMES],
         extra_cuda_cflags=["-O3", "--use_fast_math"],
         verbose=False,
     )
+
+
+@pytest.fixture
+def bound(extension: Any) -> Any:
+    return extension
+
+
+if not PYBIND11:  # which describes the same types in other words
+    test_values_go_there_and_back = bindings.test_values_go_there_and_back
+test_other_arguments_are_refused = bindings.test_other_arguments_are_refused
+test_errors_are_pytorchs = bindings.test_errors_are_pytorchs
+test_gradients_pass_through = bindings.test_gradients_pass_through
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.float16])
