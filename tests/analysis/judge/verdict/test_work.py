@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from opbridge.analysis.judge.judgement import Judgement, Verdict
@@ -40,6 +42,14 @@ def test_what_pytorch_does_not_is_the_work_of_kernels(
     of_answer: tuple[float, ...], of_task: tuple[float, ...], work: float | None
 ) -> None:
     assert work_of(run_of(*of_answer), trials_of(*of_task)) == work
+
+
+def test_calls_that_leave_more_to_pytorch_than_earlier_ones_count() -> None:
+    small, large = trials_of(100.0, 9000.0)
+    trials = (small, replace(large, number=1, plan=small.plan, operations=100.0), replace(large, number=2))
+    assert work_of(run_of(0.0, 0.0, 0.0), trials) == 1.0
+    assert work_of(run_of(0.0, 80.0, 0.0), trials) == pytest.approx(0.2)
+    assert work_of(run_of(80.0, 0.0, 0.0), trials) == 1.0, "the first call may prepare something"
 
 
 @pytest.mark.parametrize(

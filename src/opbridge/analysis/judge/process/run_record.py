@@ -47,6 +47,10 @@ class Run:
             if kind in said:
                 kept[said[kind]] = said
 
+    def operations(self, trial: Trial) -> float:
+        """Return the most operations that PyTorch's operators did in a call of a trial."""
+        return float(self.ran[trial.number]["operations"])
+
     def called(self, trials: tuple[Trial, ...]) -> tuple[Trial, ...]:
         """Return the trials that were not left out."""
         return tuple(trial for trial in trials if trial.number not in self.left_out)

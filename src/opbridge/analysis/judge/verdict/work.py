@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from opbridge.analysis.judge.answer.submissions import KERNELS
 from opbridge.analysis.judge.judgement import WORK, Judgement, Reason, Verdict
-from opbridge.analysis.judge.process.jobs import Trial
+from opbridge.analysis.judge.process.jobs import Trial, telling
 from opbridge.analysis.judge.process.run_record import Run
 
 _LEAST = 0.5
@@ -16,15 +16,23 @@ _LEAST = 0.5
 def work_of(run: Run, trials: tuple[Trial, ...]) -> float | None:
     """Return the part of the work that is left for the kernels, from 0 to 1; None if the task has none to measure.
 
-    It is that of the trial with the most work. Operations are counted from shapes, by the same rules for the reference
-    and for the operators of the answer; kernels do the rest, by whatever algorithm. A task that only moves numbers has
-    no operations.
+    It is that of the trial with the most work, or of the one with the most calls if later calls leave more to
+    operators than earlier ones of the same sizes. Operations are counted from shapes, by the same rules for the
+    reference and for the operators of the answer; kernels do the rest, by whatever algorithm. A task that only moves
+    numbers has no operations.
     """
     called = [trial for trial in trials if trial.number in run.ran and trial.operations]
     most = max(called, key=lambda trial: trial.operations, default=None)
     if most is None:
         return None
-    return max(0.0, 1.0 - float(run.ran[most.number]["operations"]) / most.operations)
+    weighed = [most, *(trial for trial in called if trial == telling(trials) and _leaves_more(run, trial, called))]
+    return max(0.0, min(1.0 - run.operations(trial) / trial.operations for trial in weighed))
+
+
+def _leaves_more(run: Run, trial: Trial, called: list[Trial]) -> bool:
+    """Return whether a trial leaves more to operators than one before it, of the same sizes."""
+    before = [one for one in called if one.plan == trial.plan and one.number < trial.number]
+    return any(run.operations(one) < run.operations(trial) for one in before)
 
 
 def by_policy(found: Judgement, policy: str) -> Judgement:
