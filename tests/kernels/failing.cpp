@@ -37,5 +37,8 @@ extern "C" __attribute__((visibility("default"))) int bare_returns_seven(int, vo
 
 extern "C" __attribute__((visibility("default"))) int bare_throws(int, void**, int*, int64_t**, const char**, void*,
                                                                   void*) {
-  throw std::runtime_error("straight through");
+  // As PyTorch's exceptions end, with the frames of their origin.
+  throw std::runtime_error(
+      "straight through\nException raised from run at kernel.cpp:7 (most recent call first):\n"
+      "frame #0: c10::Error::Error(c10::SourceLocation) + 0x5 (0x7f in libc10.so)\n");
 }

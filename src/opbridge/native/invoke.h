@@ -101,6 +101,11 @@ inline std::string without_prefix(const std::string& text, const std::string& pr
   return text.compare(0, prefix.size(), prefix) == 0 ? text.substr(prefix.size()) : text;
 }
 
+// PyTorch's exceptions end with the C++ frames of their origin, which tell the user of an operator nothing.
+inline std::string without_frames(const std::string& text) {
+  return text.substr(0, std::min(text.find("\nException raised from "), text.find("\nframe #0: ")));
+}
+
 // Of what a kernel says when it fails; a twin's reports have several lines each.
 inline constexpr size_t kLongestMessage = 8192;
 
@@ -180,12 +185,12 @@ class Invocation {
                           : kernel.function(count, params_.data(), ndims_.data(), shapes_.data(), names_.data(),
                                             host.stream, &call);
     } catch (const std::exception& thrown) {
-      return std::string(op) + ": kernel " + kernel.symbol + " threw: " + thrown.what();
+      return std::string(op) + ": kernel " + kernel.symbol + " threw: " + without_frames(thrown.what());
     } catch (...) {
       return std::string(op) + ": kernel " + kernel.symbol + " threw something that is not a std::exception";
     }
     if (status == 0) return outputs.empty() ? std::string() : unwritten(outputs, op, kernel.symbol);
-    if (error[0]) return std::string(op) + ": " + without_prefix(error, kernel.symbol + ": ");
+    if (error[0]) return std::string(op) + ": " + without_frames(without_prefix(error, kernel.symbol + ": "));
     return std::string(op) + ": kernel " + kernel.symbol + " returned " + std::to_string(status) +
            " (0 means success) and left no message";
   }
@@ -198,7 +203,7 @@ class Invocation {
     const std::string name = op.full_name();
     char error[kLongestMessage];
     const ob_call call = block(kernel, name.c_str(), {}, error, sizeof error);
-    if (kernel.aot->infer(call, ndims_.data(), shapes_.data(), outputs)) return name + ": " + error;
+    if (kernel.aot->infer(call, ndims_.data(), shapes_.data(), outputs)) return name + ": " + without_frames(error);
     for (const AotKernel::Output& output : outputs)
       if (known_sizes() && std::any_of(output.shape.begin(), output.shape.end(), [](int64_t size) { return size < 0; }))
         return name + ": " + kernel.symbol + "InferShape gives a negative size for inputs whose sizes are all known";

@@ -114,7 +114,7 @@ FAILING = {
     "checks": r"too small, \[3\] \(.*failing\.cpp:\d+: x\.numel\(\) > 1000\)",
     "throws_on_pool": "the last piece failed",
     "bare_returns_seven": "kernel bare_returns_seven returned 7",
-    "bare_throws": "kernel bare_throws threw: straight through",
+    "bare_throws": "kernel bare_throws threw: straight through$",
 }
 
 
