@@ -43,9 +43,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-o", "--output", type=Path, required=True, metavar="DIR", help="write the package here")
     parser.add_argument(
         "--prefer",
-        default="aten",
         metavar="KERNELS",
-        help="aten (default): PyTorch kernels; native: operators of the framework where a trial shows that they agree",
+        help="aten (default for MindSpore): PyTorch kernels; native (default for JAX): operators of the framework "
+        "that agree in a trial",
     )
     parser.add_argument(
         "--native-only", action="store_true", help="use only operators of the framework, or report why not"
@@ -106,7 +106,7 @@ def _convert(options: argparse.Namespace) -> dict[str, object]:
     return {**document, **checked}
 
 
-def _kernels(made: Converted, framework: str, prefer: str) -> str:
+def _kernels(made: Converted, framework: str, prefer: str | None) -> str:
     """Return the sentence about what computes the operators, and how to change that."""
     count, native = len(made.operators), len(made.native)
     if not count:

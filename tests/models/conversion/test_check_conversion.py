@@ -122,7 +122,7 @@ def test_rounding_may_grow_as_in_pytorch(
     monkeypatch.setattr(JaxSide, "gradients", rounded)
     torch.manual_seed(0)
     module, inputs = Amplifies().eval(), (torch.randn(64, 32),)
-    converted(module, inputs, to="jax").write(tmp_path / "net")
+    converted(module, inputs, to="jax", prefer="aten").write(tmp_path / "net")
     found = check(module, tmp_path / "net", inputs, {})
     assert all(each.is_right for each in found if "gradient" in each.what)
     assert all(each.is_right for each in found) is agrees
@@ -150,6 +150,6 @@ def test_a_gradient_of_nothing_is_held_against_those_before(tmp_path: Path, monk
     monkeypatch.setattr(JaxSide, "gradients", rounded)
     torch.manual_seed(0)
     module, inputs = Dies().eval(), (torch.ones(1, 4),)
-    converted(module, inputs, to="jax").write(tmp_path / "net")
+    converted(module, inputs, to="jax", prefer="aten").write(tmp_path / "net")
     found = check(module, tmp_path / "net", inputs, {})
     assert [each for each in found if not each.is_right] == []

@@ -143,7 +143,7 @@ def test_a_graph_computes_the_same(network: Any, package: Path, image: torch.Ten
 @pytest.mark.cases(1)
 @pytest.mark.parametrize("to", ["mindspore", "jax"])
 def test_the_first_operator_that_differs_is_named(network: Any, image: torch.Tensor, to: str, tmp_path: Path) -> None:
-    made = converted(network, (image,), to=to)
+    made = converted(network, (image,), to=to, prefer="aten")
     made.write(tmp_path / "net")
     assert first_difference(made, tmp_path / "net", (image,), {}) is None
     stopped = f"{'jax.lax' if to == 'jax' else 'ops'}.stop_gradient"
@@ -179,7 +179,7 @@ def test_what_is_saved_reads_back_with_its_type(tmp_path: Path) -> None:
 
 
 def test_jax_has_a_function_of_a_dict(network: Any, image: torch.Tensor) -> None:
-    apply, values = ob.convert(network, (image,), to="jax")
+    apply, values = ob.convert(network, (image,), to="jax", prefer="aten")
     expected = network(image)["encoded"]
     result, _ = jax.jit(apply)(values, image.numpy())
     np.testing.assert_allclose(result, expected.detach().numpy(), rtol=1e-5, atol=1e-6)
@@ -194,7 +194,9 @@ def test_jax_has_a_function_of_a_dict(network: Any, image: torch.Tensor) -> None
 
 
 def test_a_process_leaves_no_network_behind(tmp_path: Path) -> None:
-    program = "import torch, opbridge as ob; ob.convert(torch.nn.Linear(2, 2), torch.ones(1, 2), to='jax')"
+    program = (
+        "import torch, opbridge as ob; ob.convert(torch.nn.Linear(2, 2), torch.ones(1, 2), to='jax', prefer='aten')"
+    )
     subprocess.run([PYTHON, "-c", program], env={**os.environ, "TMPDIR": str(tmp_path)}, check=True)
     assert list(tmp_path.glob("opbridge-*")) == []
 
@@ -363,7 +365,7 @@ def test_a_batch_norm_computes_its_statistics_once(to: str, learned: bool, tmp_p
     """One without a weight apart: PyTorch's operator that gives the new ones too has no gradient there."""
     module = torch.nn.Sequential(torch.nn.Conv2d(3, 4, 3), torch.nn.BatchNorm2d(4, affine=learned)).eval()
     inputs = (torch.randn(5, 3, 6, 6, generator=torch.Generator().manual_seed(3)),)
-    made = converted(module, inputs, to=to)
+    made = converted(module, inputs, to=to, prefer="aten")
     made.write(tmp_path / "net")
     written = "".join(file.read_text() for file in (tmp_path / "net").rglob("*.py"))
     assert ("batch_norm_with_update" in written, "var_mean" in written) == (learned, not learned)

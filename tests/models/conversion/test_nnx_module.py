@@ -38,7 +38,7 @@ def network() -> Any:
 
 @pytest.fixture
 def package(network: Any, tmp_path: Path) -> Any:
-    converted(network, (torch.ones(8, 4),), to="jax").write(tmp_path / "net")
+    converted(network, (torch.ones(8, 4),), to="jax", prefer="aten").write(tmp_path / "net")
     return imported(tmp_path / "net")
 
 

@@ -104,6 +104,6 @@ def test_what_is_not_trained_is_state_too() -> None:
     cell = ob.convert(module, inputs)
     cell(ms.Tensor(inputs[0].numpy()))
     assert cell.seen.asnumpy() == 1
-    apply, values = ob.convert(module, inputs, to="jax")
+    apply, values = ob.convert(module, inputs, to="jax", prefer="aten")
     _, state = apply(values, inputs[0].numpy(), train=True)
     assert state["seen"] == 1

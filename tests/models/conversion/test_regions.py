@@ -99,7 +99,8 @@ class OwnGradients(torch.nn.Module):
 @pytest.mark.parametrize("to", ["mindspore", "jax"])
 def test_values_and_gradients_are_pytorchs(module: Any, to: str, tmp_path: Path) -> None:
     inputs = (torch.randn(2, 3, generator=torch.Generator().manual_seed(2)),)
-    converted(module.eval(), inputs, to=to).write(tmp_path / "net")
+    prefer = "aten" if isinstance(module, Mixed) else None  # each framework rounds bfloat16 in its own way
+    converted(module.eval(), inputs, to=to, prefer=prefer).write(tmp_path / "net")
     found = check(module, tmp_path / "net", inputs, {})
     assert any("gradient" in each.what for each in found) is bool(list(module.parameters()))
     assert [each for each in found if each.difference > 1e-6] == []
@@ -114,7 +115,7 @@ def test_both_ways_of_a_branch_are_there() -> None:
     module = Branches()
     given = torch.ones(2, 3)
     cell = ob.convert(module, (given,))
-    apply, values = ob.convert(module, (given,), to="jax")
+    apply, values = ob.convert(module, (given,), to="jax", prefer="aten")
     for x in (given, -given):
         expected = (x + 1 if x.sum() > 0 else x * 2).numpy()
         np.testing.assert_allclose(cell(ms.Tensor(x.numpy())).asnumpy(), expected)
@@ -219,7 +220,7 @@ class Drops(torch.nn.Module):
 
 def test_jax_draws_in_training_of_a_key() -> None:
     x = np.ones((64, 8, 16, 4), np.float32)
-    apply, values = ob.convert(Drops(), (torch.from_numpy(x),), to="jax")
+    apply, values = ob.convert(Drops(), (torch.from_numpy(x),), to="jax", prefer="aten")
     train = jax.jit(partial(apply, train=True))
     (dropped, channels, attended), _ = train(values, x, key=jax.random.key(0))
     assert set(np.unique(dropped)) == {0.0, np.float32(1 / 0.75)}
@@ -246,7 +247,7 @@ class Attends(torch.nn.Module):
 
 def test_what_may_look_at_nothing_gives_zeros_in_jax() -> None:
     x = torch.randn(1, 2, 4, generator=torch.Generator().manual_seed(2))
-    apply, values = ob.convert(Attends(), (x,), to="jax")
+    apply, values = ob.convert(Attends(), (x,), to="jax", prefer="aten")
     np.testing.assert_allclose(apply(values, x.numpy()), Attends()(x).numpy(), atol=1e-6)
     gradient = jax.grad(lambda given: apply(values, given)[0, 1].sum())(x.numpy())
     np.testing.assert_array_equal(gradient, np.zeros_like(gradient))

@@ -8,22 +8,22 @@ from typing import Any
 import jax
 import pytest
 import torch
+from recurrent_calls import drawn, recurrent
 
 from opbridge.models.scan import jax_values
 from opbridge.models.scan.trial_process import Trial
 from opbridge.models.scan.trials import OperatorProbe, work_off
 from opbridge.models.scan.verdicts import Verdict
 
-
-def drawn(*sizes: int) -> torch.Tensor:
-    return torch.randn(sizes, generator=torch.Generator().manual_seed(sum(sizes))).requires_grad_()
-
-
 X, LONG, WHERE = drawn(2, 3, 4), torch.tensor([[3, -2, 5], [1, 0, -7]]), torch.tensor([2, 0])
 IMAGE, SCALE = drawn(2, 4, 7, 6), {"weight": drawn(4), "bias": drawn(4)}
 PLACES = torch.tensor([[[0, 2, 1, 0]], [[1, 1, 0, 2]]])
 Calls = list[dict[str, Any]]
 CALLS: dict[str, Calls] = {
+    "lstm.input": [recurrent(4), recurrent(4, layers=2, directions=2), recurrent(4, biases=False)],
+    "gru.input": [recurrent(3), recurrent(3, layers=2, directions=2), recurrent(3, biases=False)],
+    "rnn_tanh.input": [recurrent(1, layers=2), recurrent(1, directions=2)],
+    "rnn_relu.input": [recurrent(1)],
     # Which element type a result has is not JAX's to say.
     "add.Tensor": [
         {"self": LONG, "other": drawn(3).half()},
@@ -31,7 +31,10 @@ CALLS: dict[str, Calls] = {
         {"self": X > 0, "other": X < 1},
         {"self": X, "other": drawn(4), "alpha": 2},
     ],
-    "mul.Tensor": [{"self": LONG, "other": torch.tensor(1.5)}, {"self": X, "other": torch.tensor(2)}],
+    "mul.Tensor": [
+        {"self": LONG, "other": torch.tensor(1.5)},
+        {"self": X, "other": torch.tensor(2)},
+    ],
     "mul.Scalar": [{"self": LONG, "other": 1.5}, {"self": X.detach().half(), "other": 1.5}],
     "rsub.Scalar": [{"self": X, "other": 1}, {"self": LONG, "other": 2, "alpha": 3}],
     "div.Tensor": [{"self": LONG, "other": torch.tensor(2)}, {"self": X, "other": drawn(4)}],

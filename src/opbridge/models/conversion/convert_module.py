@@ -13,14 +13,17 @@ from typing import Any
 
 from opbridge.base.errors import InputError, UnsupportedError, did_you_mean
 from opbridge.build.cache.filesystem import folder_of_this_process
-from opbridge.models.conversion import native_operators, opaque_modules, weights
-from opbridge.models.conversion.example_run import require_runs
+from opbridge.frameworks import FRAMEWORKS, installed
+from opbridge.models.conversion import native_operators, opaque_modules, standalone, weights
+from opbridge.models.conversion.example_run import example_run
 from opbridge.models.conversion.exported_graphs import Exported, export
 from opbridge.models.conversion.function_source import MARK
 from opbridge.models.scan.trials import TITLES
 
 WEIGHTS = "weights.safetensors"
 PREFERENCES = ("aten", "native")
+DEFAULTS = {"jax": "native", "mindspore": "aten"}
+"""The preference for each framework where none is given."""
 
 
 @dataclass(frozen=True)
@@ -41,8 +44,15 @@ class Converted:
     """Modules that PyTorch runs whole, by file name."""
     notes: tuple[str, ...] = ()
     """The differences between the converted network and the PyTorch network."""
+    example: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    """The example inputs and the results of PyTorch, as `input.0` and `result.0`; empty if the network is random."""
     package: Any = field(default=None, repr=False, compare=False)
     """The object that wrote the source and knows what each of its names represents."""
+
+    @property
+    def is_standalone(self) -> bool:
+        """Whether the framework computes everything, so that the package imports neither PyTorch nor opbridge."""
+        return not self.operators and not self.package.operators.needs_pytorch and self.package.natives is not None
 
     def require_native(self) -> None:
         """Raise UnsupportedError if operators remain that the framework does not compute itself."""
@@ -62,13 +72,24 @@ class Converted:
             if kept.exists() and MARK not in kept.read_text(encoding="utf-8", errors="replace"):
                 raise InputError(f"{kept} exists and opbridge did not write it", hint="name another folder: -o net_ms")
             folder.mkdir(parents=True, exist_ok=True)
-            (folder / "network.py").write_text(self.source, encoding="utf-8")
-            kept.write_text(_INIT[self.to], encoding="utf-8")
+            for name, text in self._texts().items():
+                (folder / name).parent.mkdir(exist_ok=True)
+                (folder / name).write_text(text, encoding="utf-8")
+            if self.is_standalone and self.example:
+                weights.save(folder / standalone.EXAMPLE, self.example)
             weights.save(folder / WEIGHTS, self.state)
             for name, stored in self.modules.items():
                 (folder / name).write_bytes(stored)
         except OSError as error:
             raise InputError(f"cannot write {folder}: {error.strerror}") from None
+
+    def _texts(self) -> dict[str, str]:
+        """Return the texts of the package by file name."""
+        own = {"network.py": self.source, "__init__.py": _INIT[self.to]}
+        if not self.is_standalone:
+            return own
+        test = {"test_network.py": standalone.test_text(self.to, MARK)} if self.example else {}
+        return {name: standalone.relative(text) for name, text in own.items()} | standalone.files(self.to) | test
 
 
 def converted(
@@ -77,8 +98,8 @@ def converted(
     kwargs: Mapping[str, object] | None = None,
     *,
     to: str = "mindspore",
-    dynamic_shapes: object = None,
-    prefer: str = "aten",
+    dynamic_shapes: Any = None,
+    prefer: str | None = None,
     native_only: bool = False,
 ) -> Converted:
     """Convert a PyTorch module to the source of the framework `to`.
@@ -98,19 +119,27 @@ def converted(
         raise InputError(
             f"a network cannot be converted to '{to}'", hint=did_you_mean(to, TITLES) or "mindspore or jax"
         )
+    if prefer is None:
+        prefer = DEFAULTS[to] if installed(FRAMEWORKS[to]) else "aten"
     if prefer not in PREFERENCES:
         raise InputError(
             f"operators cannot be preferred as '{prefer}'", hint=did_you_mean(prefer, PREFERENCES) or "aten or native"
         )
-    require_runs(module, args, kwargs or {})
+    example = example_run(module, args, kwargs or {})
     exported = export(module, args, kwargs or {}, dynamic_shapes, needs_sizes=to == "jax")
     tries = prefer == "native" or native_only
     own = native_operators.tried(module, args, kwargs or {}, to) if tries else None
-    package = importlib.import_module(f"opbridge.models.conversion.{to}_package").Package(exported, own)
+    package_of = importlib.import_module(f"opbridge.models.conversion.{to}_package").Package
+    package = package_of(exported, own)
     source = package.source()
+    if own is not None and own.unseen:
+        package = package_of(exported, own.with_unseen())
+        source = package.source()
     used, native = (tuple(sorted(each)) for each in (package.operators.used, package.operators.native))
     kept = opaque_modules.kept(used)
-    made = Converted(to, source, _state(exported), used, native, package.in_the_way(), kept, exported.notes, package)
+    arrays = {name: array_of(value) for name, value in example.items()}
+    why, notes = package.in_the_way(), exported.notes
+    made = Converted(to, source, _state(exported), used, native, why, kept, notes, arrays, package)
     if native_only:
         made.require_native()
     return made
@@ -122,8 +151,8 @@ def convert(
     example_kwargs: Mapping[str, object] | None = None,
     *,
     to: str = "mindspore",
-    dynamic_shapes: object = None,
-    prefer: str = "aten",
+    dynamic_shapes: Any = None,
+    prefer: str | None = None,
 ) -> Any:
     """Convert a PyTorch module to MindSpore or JAX.
 
@@ -134,6 +163,7 @@ def convert(
         to: "mindspore" or "jax".
         dynamic_shapes: The free sizes, in the form of torch.export.
         prefer: "native" uses the framework's own operators if they agree with PyTorch; "aten" uses PyTorch's kernels.
+            The default is "native" for JAX and "aten" for MindSpore.
 
     Returns:
         A MindSpore Cell, or for JAX a function and a dict of arrays.

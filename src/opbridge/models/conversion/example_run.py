@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 import traceback
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import torch
+from torch.utils._pytree import tree_map_only
 
 from opbridge.base.errors import InputError
 from opbridge.models.conversion.saved_values import put_back, taken_aside
@@ -15,16 +16,22 @@ from opbridge.models.conversion.saved_values import put_back, taken_aside
 _TORCH = os.path.dirname(torch.__file__) + os.sep
 
 
-def require_runs(module: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> None:
-    """Run a network in inference on its example inputs, and leave it unchanged.
+def example_run(module: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the example inputs and the results of a network in inference, by name; none if it is random.
+
+    The network and the inputs are left unchanged. A network that runs without gradients only is accepted.
 
     Raises:
         InputError: The network does not run on these inputs.
     """
     before, modes = taken_aside(module), {part: part.training for part in module.modules()}
     try:
-        with torch.random.fork_rng(devices=[]), torch.no_grad():
-            module.eval()(*args, **kwargs)
+        try:
+            return _named(module.eval(), args, kwargs)
+        except Exception:
+            put_back(module, before)
+            with torch.no_grad():
+                return _named(module, args, kwargs)
     except Exception as error:
         frames = traceback.extract_tb(error.__traceback__)
         own = [frame for frame in frames if not frame.filename.startswith((_TORCH, __file__))]
@@ -38,6 +45,31 @@ def require_runs(module: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) ->
         put_back(module, before)
         for part, was in modes.items():
             part.training = was
+
+
+def _named(module: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> dict[str, Any]:
+    own_args, own_kwargs = tree_map_only(torch.Tensor, _copied, (tuple(args), dict(kwargs)))
+    with torch.random.fork_rng(devices=[]):
+        state = torch.get_rng_state()
+        results = module(*own_args, **own_kwargs)
+        is_random = not torch.equal(state, torch.get_rng_state())
+    given = {f"input.{place}": each for place, each in enumerate(_tensors([*args, *kwargs.values()]))}
+    found = {f"result.{place}": each for place, each in enumerate(_tensors(results))}
+    return {} if is_random else {name: each.detach().clone() for name, each in {**given, **found}.items()}
+
+
+def _copied(tensor: torch.Tensor) -> torch.Tensor:
+    return tensor.detach().clone().requires_grad_(tensor.requires_grad)
+
+
+def _tensors(value: Any) -> Iterator[Any]:
+    if isinstance(value, Mapping):
+        value = tuple(value.values())
+    if isinstance(value, (tuple, list)):
+        for each in value:
+            yield from _tensors(each)
+    elif isinstance(value, torch.Tensor):
+        yield value
 
 
 def _listed(args: Sequence[Any], kwargs: Mapping[str, Any]) -> str:

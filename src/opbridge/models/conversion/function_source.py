@@ -19,6 +19,7 @@ from opbridge.base.errors import UnsupportedError
 from opbridge.models.conversion import assumptions, opaque_modules
 from opbridge.models.conversion import autograd_functions as functions
 from opbridge.models.conversion.autocast_casts import cast_as_autocast
+from opbridge.models.conversion.constants import numpy_text
 from opbridge.models.conversion.exported_graphs import Exported
 from opbridge.models.conversion.native_operators import Natives
 from opbridge.models.conversion.source_lines import user_line
@@ -95,6 +96,8 @@ class Operators:
     """ATen names of the operators that the framework computes itself."""
     helpers: set[str] = field(default_factory=set)
     """opbridge functions that the source calls."""
+    needs_pytorch: bool = False
+    """Whether a constant tensor is made by PyTorch when the package is loaded."""
     drawn: list[str] = field(default_factory=list)
     """The functions that draw random numbers, with one entry per call."""
 
@@ -142,7 +145,7 @@ class Body(ABC):
         self.taken: set[str] = (
             set(keyword.kwlist)
             | set(dir(builtins))
-            | {"self", "ms", "mint", "forms", "jax_forms", "jnp", "ops", "nn", *_CONTROL.values()}
+            | {"self", "ms", "np", "mint", "forms", "jax_forms", "jnp", "ops", "nn", *_CONTROL.values()}
         )
         self.factories: dict[str, str] = {}
         """Expressions of tensors that depend on no input, by name."""
@@ -290,7 +293,7 @@ class Body(ABC):
 
     def one_hot(self, node: object, given: object, count: int) -> None:
         """Render one_hot by a comparison: the PyTorch operator reads the values, which a graph does not know."""
-        places = self.factory(self.fresh("places"), f'ob.aten("aten::arange").numpy({count})')
+        places = self.factory(self.fresh("places"), f"np.arange({count})")
         names = (self.brought(op) for op in (_aten.unsqueeze.default, _aten.eq.Tensor, _aten.to.dtype))
         unsqueeze, equal, cast = names
         compared = f"{equal}({unsqueeze}({self.value(given)}, -1), {places})"
@@ -336,8 +339,13 @@ class Body(ABC):
         """Return whether a node makes a tensor without inputs and without drawing."""
         return not node.all_input_nodes and torch.Tag.nondeterministic_seeded not in op.tags
 
-    def factory_text(self, node: object, op: OpOverload) -> str:
-        """Return the expression that makes such a tensor with NumPy."""
+    def factory_text(self, node: Any, op: OpOverload) -> str:
+        """Return the expression that makes such a tensor: with NumPy, or with PyTorch where that takes too much."""
+        made = op(*node.args, **node.kwargs) if self.natives else None
+        if isinstance(made, torch.Tensor) and (found := numpy_text(made.cpu())):
+            self.operators.native.add(op._name)
+            return found
+        self.operators.needs_pytorch = True
         bound = {name: _plain(value) for name, value in self.bound(node, op).items()}
         return f'ob.aten("{op._name.removesuffix(".default")}").numpy({self.arguments(op, bound)})'
 
@@ -363,7 +371,7 @@ class Body(ABC):
         sizes = tuple(target.meta["val"].shape)
         if len(sizes) != 2 or (bound.get("wrap") and sizes[0] > sizes[1]):
             return False
-        mask = self.factory(self.fresh("diagonal"), f'ob.aten("aten::eye").numpy({sizes[0]}, {sizes[1]}, dtype="bool")')
+        mask = self.factory(self.fresh("diagonal"), f'np.eye({sizes[0]}, {sizes[1]}, dtype="bool")')
         fill = self.brought(_aten.masked_fill.Scalar)
         self.put(node, "fill_diagonal", f"{fill}({self.value(target)}, {mask}, {self.value(bound['fill_value'])})")
         self.written(node, target)
@@ -444,6 +452,11 @@ class Body(ABC):
         """
         bound = self.bound(node, op)
         mean, variance, momentum = bound["running_mean"], bound["running_var"], bound["momentum"]
+        own = self.native(op, bound) if mean is not None and op is _aten.batch_norm.default else None
+        if own is not None:
+            self.put(node, op._opname, own)
+            self.move(bound)
+            return
         of_batch = {**bound, "running_mean": None, "running_var": None}
         # PyTorch's operator for both has no gradient without a weight.
         is_whole = None not in (mean, bound["weight"], bound["bias"]) and op is _aten.batch_norm.default
@@ -465,7 +478,16 @@ class Body(ABC):
             moved = f"{self.value(old)} * {1 - momentum!r} + {new} * {momentum!r}"
             self.lines.append(self.assigned(old.target, moved))
 
-    def normalise_and_move(self, node: object, bound: Mapping[str, Any]) -> None:
+    def move(self, bound: Mapping[str, Any]) -> None:
+        """Render the update of a norm's statistics by the framework; a form of the norm leaves them unchanged."""
+        given = ", ".join(self.value(bound[name]) for name in ("input", "running_mean", "running_var", "momentum"))
+        moved = self.fresh("mean"), self.fresh("variance")
+        assert self.natives is not None
+        self.lines.append(f"{', '.join(moved)} = {self.natives.forms}.moved_statistics({given})")
+        for name, new in zip(("running_mean", "running_var"), moved, strict=True):
+            self.lines.append(self.assigned(bound[name].target, new))
+
+    def normalise_and_move(self, node: Any, bound: Mapping[str, Any]) -> None:
         """Render a norm by the PyTorch operator that also returns the new statistics, after its other results."""
         moving = _aten._batch_norm_with_update.default
         name = self.fresh("normalised")

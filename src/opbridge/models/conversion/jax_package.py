@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from textwrap import indent
 from typing import Any
 
-import torch
 from torch._ops import OpOverload
 
 from opbridge.models.conversion.exported_graphs import Exported, ModuleGraphs
@@ -40,21 +39,6 @@ class FunctionBody(Body):
         if draws:
             self.operators.drawn.append(name)
         return f"{name}(keys, {self.arguments(op, bound)})"
-
-    def normalise(self, node: object, op: OpOverload) -> None:
-        """Render a training norm by JAX where it agrees; the statistics are those of the same batch."""
-        bound = self.bound(node, op)
-        is_moving = bound["running_mean"] is not None and op is torch.ops.aten.batch_norm.default
-        own = self.native(op, bound) if is_moving else None
-        if own is None:
-            super().normalise(node, op)
-            return
-        self.put(node, op._opname, own)
-        given = ", ".join(self.value(bound[name]) for name in ("input", "running_mean", "running_var", "momentum"))
-        moved = self.fresh("mean"), self.fresh("variance")
-        self.lines.append(f"{', '.join(moved)} = jax_forms.moved_statistics({given})")
-        for name, new in zip(("running_mean", "running_var"), moved, strict=True):
-            self.lines.append(self.assigned(bound[name].target, new))
 
     def attribute(self, path: str) -> str:
         """Return the expression for a value of the module, by its PyTorch path."""
@@ -117,6 +101,7 @@ class Package:
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 import opbridge as ob
 {helpers}
@@ -138,7 +123,7 @@ def apply(values, *inputs, train=False, key=None):
     What is drawn in training is of the key, as of jax.random.key(0).
     """
     values = Values(values, TIED)
-    result = {root}(values, "", train, Keys(key), *inputs)
+    result = {root}(values, "", train, Keys(key), *map(jnp.asarray, inputs))
     return (result, values.assigned) if train else result
 '''
 

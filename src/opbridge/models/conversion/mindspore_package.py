@@ -96,6 +96,7 @@ class Package:
 from collections import OrderedDict
 
 import mindspore as ms
+import numpy as np
 from mindspore import {"mint, " if self.operators.native else ""}nn, ops
 
 import opbridge as ob

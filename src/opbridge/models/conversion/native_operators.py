@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from opbridge.models.conversion.saved_values import put_back, taken_aside
 from opbridge.models.scan.mindspore_names import PYTORCH_ONLY, calls, find, parameters_of, values_of
 from opbridge.models.scan.operator_recorder import Recorder, described
 from opbridge.models.scan.verdict_cache import verdicts_on
-from opbridge.models.scan.verdicts import ScannedOperator, State, Verdict
+from opbridge.models.scan.verdicts import Place, ScannedOperator, State, Verdict
 
 
 class Expression(str):
@@ -34,6 +35,8 @@ class Natives:
     framework: str
     operators: Mapping[str, ScannedOperator]
     verdicts: Mapping[str, Verdict]
+    unseen: dict[tuple[str, str], tuple[Any, dict[str, Any]]] = field(default_factory=dict, compare=False)
+    """Calls in the graphs that the network did not make itself: the operator and its arguments, by what tells them."""
 
     def call(self, op: torch._ops.OpOverload, bound: Mapping[str, Any], text: Callable[[Any], str]) -> str | None:
         """Return the framework's own call; None if the scan has not seen it agree for such arguments.
@@ -44,11 +47,13 @@ class Natives:
         arguments = {key: _expression(value, text) for key, value in bound.items()}
         signature = {key: described(_known(value)) for key, value in bound.items()}
         verdict = self.verdicts.get(name)
-        if verdict is None or verdict.state is not State.HAS or verdict.form is None:
-            return None
         defaults = {item.name: item.default_value for item in op._schema.arguments if item.has_default_value()}
         told_apart = _told(signature, defaults)
-        if not any(_told(_by_name(seen), defaults) == told_apart for seen in self.operators[name].signatures):
+        seen = self.operators[name].signatures if name in self.operators else ()
+        if verdict is None or not any(_told(_by_name(each), defaults) == told_apart for each in seen):
+            self.unseen.setdefault((name, repr(told_apart)), (op, dict(bound)))
+            return None
+        if verdict.state is not State.HAS or verdict.form is None:
             return None
         parameters = parameters_of(find(values_of(self.framework).ROOT, verdict.path))
         try:
@@ -57,10 +62,33 @@ class Natives:
         except (AttributeError, TypeError, IndexError):  # the form needs a value, but has an expression
             return None
 
-    def brought(self, op: torch._ops.OpOverload) -> str | None:
+    @property
+    def forms(self) -> str:
+        """The module with the forms of operators, as a source names it."""
+        return "jax_forms" if self.framework == "jax" else "forms"
+
+    def brought(self, op: Any) -> str | None:
         """Return the framework's form of an operator that the conversion adds; None if there is none."""
-        path = f"jax_forms.{op._opname}"
-        return path if self.framework == "jax" and find(None, path) else None
+        path = f"{self.forms}.{op._opname}"
+        return path if find(None, path) else None
+
+    def with_unseen(self) -> Natives:
+        """Try the calls that the conversion adds, and return the verdicts with theirs.
+
+        A verdict is kept if it holds for all calls of its operator.
+        """
+        with tempfile.TemporaryDirectory(prefix="opbridge-natives-") as folder:
+            brought = _brought(self.unseen.values(), Path(folder))
+            found = verdicts_on(brought.values(), self.framework, values_of(self.framework).device(), Cache())
+        operators, verdicts = dict(self.operators), dict(self.verdicts)
+        for name, operator in brought.items():
+            known = verdicts.get(name)
+            if known is None:
+                operators[name], verdicts[name] = operator, found[name]
+            elif (known.path, known.form, known.state) == (found[name].path, found[name].form, found[name].state):
+                more = {*operators[name].signatures, *operator.signatures}
+                operators[name] = replace(operators[name], signatures=more)
+        return Natives(self.framework, operators, verdicts)
 
     def in_the_way(self, names: Iterable[str]) -> dict[str, str]:
         """Return why each of the operators stays with PyTorch."""
@@ -88,13 +116,54 @@ def tried(module: torch.nn.Module, args: Sequence[Any], kwargs: Mapping[str, Any
             with torch.random.fork_rng(devices=[]), recorder.watching():
                 for training in (False, True):
                     module.train(training)
-                    module(*args, **kwargs)
+                    with suppress(Exception):  # control flow of PyTorch cannot be watched; its operators are tried late
+                        module(*args, **kwargs)
         finally:
             put_back(module, before)
             for part, was in modes.items():
                 part.training = was
         found = verdicts_on(recorder.operators.values(), framework, values_of(framework).device(), Cache())
     return Natives(framework, recorder.operators, found)
+
+
+def _brought(calls: Iterable[tuple[Any, dict[str, Any]]], folder: Path) -> dict[str, ScannedOperator]:
+    """Return operators with drawn examples of calls that only the graphs of a network have."""
+    found: dict[str, ScannedOperator] = {}
+    for op, bound in calls:
+        try:
+            arguments = {key: _drawn(value) for key, value in bound.items()}
+        except _NoExampleError:
+            continue
+        operator = found.setdefault(op._name, ScannedOperator(op._name, str(op._schema), _ADDED))
+        signature = tuple((name, described(value)) for name, value in arguments.items())
+        if signature not in operator.signatures:
+            operator.signatures.add(signature)
+            path = folder / f"{len(list(folder.iterdir()))}.pt"
+            kept = {key: value for key, value in arguments.items() if key not in PYTORCH_ONLY}
+            torch.save({"operator": op._name, "arguments": kept}, path)
+            operator.examples.append(path)
+    return found
+
+
+_ADDED = Place("", "an operator that the conversion adds")
+
+
+class _NoExampleError(Exception):
+    """A call has an argument of which no example can be drawn, such as a size that is free."""
+
+
+def _drawn(value: Any) -> Any:
+    """Return a value with tensors instead of nodes: random numbers, and zeros and ones for whole numbers."""
+    if isinstance(value, (list, tuple)):
+        return [_drawn(each) for each in value]
+    if not isinstance(value, torch.fx.Node):
+        return value
+    like = value.meta.get("val")
+    if not isinstance(like, torch.Tensor) or not all(isinstance(size, int) for size in like.shape):
+        raise _NoExampleError
+    if like.dtype.is_floating_point or like.dtype.is_complex:
+        return torch.randn(like.shape).to(like.dtype).requires_grad_()
+    return torch.randint(0, 2, like.shape).to(like.dtype)
 
 
 def _expression(value: object, text: Callable[[Any], str]) -> Any:

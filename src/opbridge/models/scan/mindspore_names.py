@@ -24,32 +24,64 @@ FORMS = {
     "_weight_norm": "ops.sqrt",
     "argmin": "ops.argmin",
     "argsort": "ops.sort",
+    "batch_norm": "ops.rsqrt",
     "bitwise_not": "ops.logical_not",
     "clamp_min": "ops.clamp",
     "clone": "Tensor.copy",
     "concatenate": "ops.concat",
+    "conv_transpose1d": "ops.conv2d",
+    "conv_transpose2d": "ops.conv2d",
     "copy": "ops.broadcast_to",
     "cumsum": "ops.cumsum",
+    "dropout": "ops.dropout",
+    "einsum": "ops.matmul",
     "embedding": "ops.gather",
+    "eq": "ops.equal",
+    "expand": "ops.broadcast_to",
+    "expand_as": "ops.broadcast_to",
     "full": "ops.full",
+    "gru": "ops.matmul",
     "index_add": "ops.tensor_scatter_add",
     "layer_norm": "ops.LayerNorm",
     "leaky_relu": "ops.leaky_relu",
     "linalg_vector_norm": "ops.vector_norm",
     "log_sigmoid": "ops.log1p",
+    "lstm": "ops.matmul",
+    "masked_fill": "ops.masked_fill",
+    "mean": "Tensor.mean",
     "new_full": "ops.full",
+    "permute": "ops.transpose",
     "repeat_interleave": "ops.repeat_interleave",
+    "reshape": "Tensor.reshape",
     "rms_norm": "ops.rsqrt",
+    "rnn_relu": "ops.matmul",
+    "rnn_tanh": "ops.matmul",
     "roll": "ops.concat",
     "scalar_tensor": "ops.full",
+    "scaled_dot_product_attention": "ops.softmax",
     "scatter": "mint.scatter",
     "select": "Tensor.__getitem__",
+    "select_scatter": "ops.concat",
     "slice": "ops.gather",
+    "slice_scatter": "ops.concat",
     "sort": "ops.sort",
+    "tanh": "ops.sigmoid",
+    "to": "Tensor.astype",
     "topk": "ops.topk",
+    "transpose": "Tensor.swapaxes",
     "unflatten": "Tensor.reshape",
+    "unsqueeze": "Tensor.expand_dims",
+    "upsample_bilinear2d": "ops.interpolate",
+    "upsample_linear1d": "ops.interpolate",
+    "upsample_nearest1d": "ops.interpolate",
+    "upsample_nearest2d": "ops.interpolate",
+    "upsample_nearest3d": "ops.interpolate",
+    "upsample_trilinear3d": "ops.interpolate",
+    "var_mean": "ops.square",
 }
 """The MindSpore function that each function of `scan.forms` is based on."""
+_BY_FORMS_ALONE = {"batch_norm", "tanh"}
+"""Operators that MindSpore's functions compute otherwise: one also moves statistics, the other is off by 1e-4."""
 PYTORCH_ONLY = {
     *("cudnn_enable", "cudnn_enabled", "device", "generator", "layout", "memory_format", "non_blocking", "pin_memory")
 }
@@ -72,6 +104,8 @@ def candidates(operator: str, framework: str = "mindspore") -> tuple[str, ...]:
     name = _base(operator)
     if framework == "jax":
         return (f"jax_forms.{name}",)
+    if name in _BY_FORMS_ALONE:
+        return (f"forms.{name}",)
     spelled = [spelling.path for spelling in SPELLINGS.get(name, ())]
     places = [f"{place}.{name}" for place in _PLACES]
     for prefix, place in _PREFIXES.items():
@@ -156,19 +190,6 @@ def _grid_sample(a: Arguments) -> Call:
     return (a["input"], a["grid"]), {"mode": mode, "padding_mode": padding, "align_corners": a["align_corners"]}
 
 
-def _upsample(mode: str) -> Callable[[Arguments], Call]:
-    def call(a: Arguments) -> Call:
-        image = a["input"] if "input" in a else a["self"]
-        factors = a.get("scale_factors")
-        sizes = (
-            tuple(int(n * f) for n, f in zip(image.shape[2:], factors, strict=True)) if factors else a["output_size"]
-        )
-        options = {"align_corners": a["align_corners"]} if "align_corners" in a else {}
-        return (image,), {"size": sizes, "mode": mode, **options}
-
-    return call
-
-
 def _fractional_pooling(a: Arguments) -> Call:
     options = {"output_size": a["output_size"], "return_indices": True, "_random_samples": a["random_samples"]}
     return (a["self"], a["kernel_size"]), options
@@ -223,10 +244,6 @@ def _spelled(call: Callable[[Arguments], Call], *paths: str) -> tuple[Spelling, 
     return tuple(Spelling(path, call) for path in paths)
 
 
-def _interpolated(mode: str) -> tuple[Spelling, ...]:
-    return _spelled(_upsample(mode), "mint.nn.functional.interpolate", "ops.interpolate")
-
-
 SPELLINGS = {
     "__and__": _spelled(_bitwise, "mint.bitwise_and"),
     "__or__": _spelled(_bitwise, "mint.bitwise_or"),
@@ -253,12 +270,5 @@ SPELLINGS = {
     "rsub": _spelled(_with_other, "mint.sub"),
     "slice": _spelled(_slice, "Tensor.__getitem__"),
     "split_with_sizes": _spelled(_split, "mint.split"),
-    "upsample_bicubic2d": _interpolated("bicubic"),
-    "upsample_bilinear2d": _interpolated("bilinear"),
-    "upsample_linear1d": _interpolated("linear"),
-    "upsample_nearest1d": _interpolated("nearest"),
-    "upsample_nearest2d": _interpolated("nearest"),
-    "upsample_nearest3d": _interpolated("nearest"),
-    "upsample_trilinear3d": _interpolated("trilinear"),
 }
 """Operators that are spelled differently: under another name, or with arguments in another form."""

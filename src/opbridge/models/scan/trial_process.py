@@ -109,7 +109,7 @@ class Trial:
         started = time.monotonic()
         expected = list(_leaves(op(**arguments)))
         took(time.monotonic() - started)
-        compares_values = torch.Tag.nondeterministic_seeded not in op.tags and not op._opname.startswith(_UNINITIALISED)
+        compares_values = not _draws(op, arguments) and not op._opname.startswith(_UNINITIALISED)
         defaults = {item.name: item.default_value for item in op._schema.arguments if item.has_default_value()}
         translated = {name: self._translated(value) for name, value in arguments.items()}
         failure: Exception | None = None
@@ -197,6 +197,16 @@ def _torch_operator(name: str) -> Any:
     qualified, _, overload = name.partition(".")
     namespace, _, base = qualified.partition("::")
     return getattr(getattr(getattr(torch.ops, namespace), base), overload or "default")
+
+
+def _draws(op: Any, arguments: dict[str, Any]) -> bool:
+    """Return whether a call draws random numbers; attention without dropout does not, although its operator may."""
+    if torch.Tag.nondeterministic_seeded not in op.tags:
+        return False
+    with torch.random.fork_rng(devices=[]), torch.no_grad():
+        before = torch.get_rng_state()
+        op(**arguments)
+        return not torch.equal(before, torch.get_rng_state())
 
 
 def _wants_gradient(value: Any) -> bool:

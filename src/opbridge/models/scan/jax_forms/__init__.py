@@ -14,11 +14,12 @@ from opbridge.models.scan.jax_forms import (
     layers,
     losses,
     pooling,
+    recurrent,
     reductions,
     shapes,
 )
 
-_MODULES = (activations, arithmetic, indexing, layers, losses, creation, pooling, reductions, shapes)
+_MODULES = (activations, arithmetic, indexing, layers, losses, creation, pooling, recurrent, reductions, shapes)
 
 
 def __getattr__(name: str) -> Any:

@@ -16,8 +16,11 @@ _KINDS = (jnp.bool_, jnp.integer, jnp.floating, jnp.complexfloating)
 
 
 def canonical(dtype: DTypeLike) -> object:
-    """Return the JAX type for a PyTorch type: 64 bits become 32 without jax_enable_x64."""
-    return jax.dtypes.canonicalize_dtype(dtype)
+    """Return the JAX type for a PyTorch type: 64 bits become 32 without jax_enable_x64.
+
+    MindSpore registers a NumPy type of its own by the name of bfloat16.
+    """
+    return jax.dtypes.canonicalize_dtype(jnp.bfloat16 if isinstance(dtype, str) and dtype == "bfloat16" else dtype)
 
 
 def promoted(*values: Any) -> Any:
@@ -48,7 +51,7 @@ def _kind(dtype: DTypeLike) -> int:
 
 def alike(*values: Any) -> tuple[Array, ...]:
     """Return all values in the type that they have together."""
-    dtype = promoted(*values)
+    dtype = canonical(promoted(*values))
     return tuple(jnp.asarray(each, dtype) for each in values)
 
 

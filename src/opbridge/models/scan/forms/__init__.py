@@ -1,0 +1,14 @@
+"""PyTorch operators that MindSpore has under other names and arguments, with PyTorch signatures.
+
+No form is trusted because it exists: `opbridge.models.scan.trials` calls it as a network does and compares the results.
+"""
+
+from opbridge.models.scan.forms.adding import *  # noqa: F403
+from opbridge.models.scan.forms.attending import *  # noqa: F403
+from opbridge.models.scan.forms.basic import *  # noqa: F403
+from opbridge.models.scan.forms.basic import _weight_norm as _weight_norm
+from opbridge.models.scan.forms.convolving import *  # noqa: F403
+from opbridge.models.scan.forms.einstein import *  # noqa: F403
+from opbridge.models.scan.forms.normalizing import *  # noqa: F403
+from opbridge.models.scan.forms.recurrent import *  # noqa: F403
+from opbridge.models.scan.forms.upsampling import *  # noqa: F403
