@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import mindspore as ms
@@ -10,10 +11,10 @@ import pytest
 import torch
 from recurrent_calls import drawn, recurrent
 
-from opbridge.models.scan import forms
+from opbridge.models.scan import forms, mindspore_values
 from opbridge.models.scan.mindspore_names import FORMS
 from opbridge.models.scan.mindspore_values import leaf
-from opbridge.models.scan.trial_process import mapped
+from opbridge.models.scan.trial_process import Trial, mapped
 from opbridge.models.scan.trials import OperatorProbe, work_off
 from opbridge.models.scan.verdicts import Verdict
 
@@ -164,6 +165,21 @@ def test_graphs_take_it_too(name: str) -> None:
         got, expected = form(**mapped(call, leaf)), op(**call)
         pairs = zip(got, expected, strict=True) if isinstance(expected, tuple) else [(got, expected)]
         assert all(np.allclose(one.asnumpy(), other.detach(), 1e-4, 1e-5) for one, other in pairs)
+
+
+def test_a_gradient_that_is_wrong_for_views_is_found(tmp_path: Path) -> None:
+    torch.save({"arguments": {"self": X, "split_size": 2, "dim": 2}}, tmp_path / "split.pt")
+    trial = Trial(mindspore_values)
+    for path, state in (("mint.split", "no gradient"), ("ops.split", "has")):
+        answer = trial.answer("aten::split.Tensor", path, [str(tmp_path / "split.pt")], lambda seconds: None)
+        assert answer["state"] == state
+
+
+def test_what_pytorch_cannot_compute_is_not_blamed_on_the_framework(tmp_path: Path) -> None:
+    torch.save({"arguments": {"self": X, "other": drawn(7)}}, tmp_path / "add.pt")
+    answer = Trial(mindspore_values).answer("aten::add.Tensor", "mint.add", [str(tmp_path / "add.pt")], lambda _: None)
+    assert answer["state"] == "not tried"
+    assert "PyTorch has no result to compare: The size of tensor a" in str(answer["reason"])
 
 
 def test_dropout_draws_in_training() -> None:

@@ -17,6 +17,7 @@ from opbridge.models.scan.verdicts import Verdict
 
 X, LONG, WHERE = drawn(2, 3, 4), torch.tensor([[3, -2, 5], [1, 0, -7]]), torch.tensor([2, 0])
 IMAGE, SCALE = drawn(2, 4, 7, 6), {"weight": drawn(4), "bias": drawn(4)}
+PHASES = torch.polar(torch.ones(3), torch.arange(3.0)).requires_grad_()
 PLACES = torch.tensor([[[0, 2, 1, 0]], [[1, 1, 0, 2]]])
 Calls = list[dict[str, Any]]
 CALLS: dict[str, Calls] = {
@@ -32,6 +33,7 @@ CALLS: dict[str, Calls] = {
         {"self": X, "other": drawn(4), "alpha": 2},
     ],
     "mul.Tensor": [
+        {"self": PHASES, "other": PHASES.detach()},
         {"self": LONG, "other": torch.tensor(1.5)},
         {"self": X, "other": torch.tensor(2)},
     ],

@@ -11,10 +11,13 @@ import numpy as np
 import torch
 
 from opbridge.frameworks.jax.compiling import compiled
+from opbridge.models.scan.layouts import Layout
 
 VERSION = jax.__version__
 TENSOR = jax.Array
 ROOT = jax
+FUNCTIONS = jnp
+LAYOUTS = (Layout(),)
 
 
 def prepare() -> None:
@@ -55,6 +58,6 @@ def numbers_of(array: Any) -> object:
 
 
 def gradients(total: Callable[..., object], tensors: Sequence[object]) -> Sequence[Any]:
-    """Return the compiled gradients of a function by all its tensors."""
+    """Return the compiled gradients of a function by all its tensors; those of complex numbers as PyTorch has them."""
     found: Sequence[Any] = jax.jit(jax.grad(total, tuple(range(len(tensors)))))(*tensors)
-    return found
+    return [jnp.conj(each) if jnp.iscomplexobj(each) else each for each in found]

@@ -8,11 +8,14 @@ from typing import Any
 import mindspore
 import torch
 
+from opbridge.models.scan.layouts import Layout, Turned
 from opbridge.models.scan.mindspore_names import candidates, find
 
 VERSION = mindspore.__version__
 TENSOR = mindspore.Tensor
 ROOT = mindspore
+FUNCTIONS = mindspore.ops
+LAYOUTS = (Layout(), Turned())
 
 
 def prepare() -> None:

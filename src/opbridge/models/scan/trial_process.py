@@ -16,6 +16,9 @@ import re
 import sys
 import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import reduce
+from operator import add
 from typing import Any
 
 import numpy as np
@@ -42,6 +45,19 @@ class Mismatch(Exception):
 
 class NoGradient(Exception):
     """The value is right, and its gradient is wrong or missing."""
+
+
+class NotTried(Exception):
+    """PyTorch or the trial itself fails, which says nothing about the framework."""
+
+
+@contextmanager
+def _in_pytorch() -> Iterator[None]:
+    """Raise NotTried for errors of what is computed for comparison."""
+    try:
+        yield
+    except Exception as error:
+        raise NotTried(f"PyTorch has no result to compare: {_first_line(error)}") from error
 
 
 def main(framework: str, jobs_path: str, pipe: int) -> None:
@@ -88,6 +104,8 @@ class Trial:
             forms = {self._check(operator, path, function, arguments, took) for arguments in given}
         except Mismatch as mismatch:
             return {"state": "differs", "reason": str(mismatch)}
+        except NotTried as failure:
+            return {"state": "not tried", "reason": str(failure)}
         except NoGradient as failure:
             return {"state": "no gradient", "reason": str(failure)}
         except Exception as failure:  # any error of the framework is the answer
@@ -107,7 +125,8 @@ class Trial:
         if any(item.name == "device" and not item.has_default_value() for item in op._schema.arguments):
             arguments["device"] = torch.device("cpu")
         started = time.monotonic()
-        expected = list(_leaves(op(**arguments)))
+        with _in_pytorch():
+            expected = list(_leaves(op(**arguments)))
         took(time.monotonic() - started)
         compares_values = not _draws(op, arguments) and not op._opname.startswith(_UNINITIALISED)
         defaults = {item.name: item.default_value for item in op._schema.arguments if item.has_default_value()}
@@ -157,32 +176,41 @@ class Trial:
     def _check_gradient(
         self, op: Any, function: Any, args: Any, kwargs: Any, arguments: dict[str, Any], translated: dict[str, Any]
     ) -> None:
-        """Compare the gradients of a weighted sum of the first result that has a gradient."""
+        """Compare the gradients of a weighted sum of all results that have a gradient."""
         pairs = zip(_leaves(arguments), _leaves(translated), strict=True)
         wanted = [(ours, theirs) for ours, theirs in pairs if _wants_gradient(ours)]
-        results = list(_leaves(op(**arguments)))
-        index = next((i for i, result in enumerate(results) if _wants_gradient(result)), None)
-        if not wanted or index is None:
-            return
-        result = results[index]
-        # Alternate the signs: if all of one sign come first, the large partial sum determines the rounding error.
-        weights = torch.arange(result.numel(), dtype=torch.float64).cos().reshape(result.shape).to(result.dtype)
-        (result * weights).sum().backward()
-        their_weights = self._translated(weights)
+        with _in_pytorch():
+            results = list(_leaves(op(**arguments)))
+            weights = {place: _weights(result) for place, result in enumerate(results) if _wants_gradient(result)}
+            if not wanted or not weights:
+                return
+            torch.autograd.backward([_real((results[place] * each).sum(), torch) for place, each in weights.items()])
+        for layout in self._values.LAYOUTS:
+            self._check_gradient_in(layout, function, args, kwargs, wanted, weights)
+
+    def _check_gradient_in(
+        self, layout: Any, function: Any, args: Any, kwargs: Any, wanted: list[tuple[Any, Any]], weights: dict[int, Any]
+    ) -> None:
+        """Compare the gradients where inputs and incoming gradients lie in memory in one way."""
         places = {id(theirs): place for place, (_, theirs) in enumerate(wanted)}
+        factors = {place: layout.copied(self._translated(each)) for place, each in weights.items()}
 
         def weighted_sum(*tensors: Any) -> Any:
-            def put(value: Any) -> Any:
-                return tensors[places[id(value)]] if id(value) in places else value
+            laid = [layout.turned(each) for each in tensors]
 
-            outcome = function(*mapped(args, put), **mapped(kwargs, put))
-            return (list(_leaves(outcome))[index] * their_weights).sum()
+            def put(value: Any) -> Any:
+                return laid[places[id(value)]] if id(value) in places else value
+
+            outcome = list(_leaves(function(*mapped(args, put), **mapped(kwargs, put))))
+            sums = [(layout.turned(outcome[place]) * each).sum() for place, each in factors.items()]
+            first, *more = (_real(each, self._values.FUNCTIONS) for each in sums)
+            return reduce(add, more, first)
 
         try:
-            gradients = self._values.gradients(weighted_sum, [theirs for _, theirs in wanted])
+            gradients = self._values.gradients(weighted_sum, [layout.copied(theirs) for _, theirs in wanted])
             for (ours, _), gradient in zip(wanted, gradients, strict=True):
                 zeros = torch.zeros_like(ours)
-                self._compare_tensors(zeros if ours.grad is None else ours.grad, gradient, values=True)
+                self._compare_tensors(zeros if ours.grad is None else ours.grad, layout.turned(gradient), values=True)
         except Mismatch as mismatch:
             raise NoGradient(str(mismatch).replace("it gives", "its gradient has")) from None
         except Exception as error:  # any error of the framework is the answer
@@ -207,6 +235,19 @@ def _draws(op: Any, arguments: dict[str, Any]) -> bool:
         before = torch.get_rng_state()
         op(**arguments)
         return not torch.equal(before, torch.get_rng_state())
+
+
+def _weights(result: Any) -> Any:
+    """Return the factors of a result's elements in a sum.
+
+    Their signs alternate: if all of one sign came first, the large partial sum would determine the rounding error.
+    """
+    return torch.arange(result.numel(), dtype=torch.float64).cos().reshape(result.shape).to(result.dtype)
+
+
+def _real(number: Any, functions: Any) -> Any:
+    """Return the real part of a complex number by a framework's functions, and other numbers unchanged."""
+    return functions.real(number) if "complex" in str(number.dtype).lower() else number
 
 
 def _wants_gradient(value: Any) -> bool:

@@ -1,0 +1,33 @@
+"""Ways in which the tensors of a trial lie in memory.
+
+A gradient that is right for tensors without gaps may be wrong for views: that of MindSpore's `mint.split` is, where a
+transposed tensor gives it its gradients.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+class Layout:
+    """Tensors as they come."""
+
+    def turned(self, tensor: Any) -> Any:
+        """Return the view of a tensor that was copied for it, and the copy's view of a tensor."""
+        return tensor
+
+    def copied(self, tensor: Any) -> Any:
+        """Return the tensor whose view is the given one."""
+        return tensor
+
+
+class Turned(Layout):
+    """Views in which the first and the last dimension are exchanged."""
+
+    def turned(self, tensor: Any) -> Any:
+        """Return a view in which the first and the last dimension are exchanged; its inverse is itself."""
+        return tensor.transpose(0, -1) if tensor.ndim > 1 else tensor
+
+    def copied(self, tensor: Any) -> Any:
+        """Return a copy in the order of the view."""
+        return self.turned(tensor).contiguous()
