@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -136,6 +137,20 @@ def test_wrong_calls_in_a_graph(lib: OpLibrary, wrong: Callable[[OpLibrary], Any
     network, message = wrong(lib)
     with pytest.raises(CallError, match=rf"(?s)^obtest::.*{message}"):
         ms.jit(network)(X)
+
+
+def test_an_export_for_another_process_is_refused(lib: OpLibrary, tmp_path: Path) -> None:
+    class Network(ms.nn.Cell):  # type: ignore[misc]
+        def __init__(self) -> None:
+            super().__init__()
+            self.square = lib.square.mindspore
+
+        def construct(self, x):  # type: ignore[no-untyped-def]
+            return self.square(x)
+
+    with pytest.raises(UnsupportedError, match=r"obtest::square: a MINDIR cannot contain .*--native-only"):
+        ms.export(Network(), X, file_name=str(tmp_path / "net"), file_format="MINDIR")
+    assert not (tmp_path / "net.mindir").exists()
 
 
 def test_shapes_that_do_not_pair_in_a_graph(lib: OpLibrary) -> None:

@@ -8,6 +8,7 @@ finds it while it compiles `construct`, which is generated for each operator.
 from __future__ import annotations
 
 import math
+import sys
 import weakref
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterable, Mapping
@@ -126,6 +127,7 @@ class Constant(ops.PrimitiveWithInfer):  # type: ignore[misc]
         self._parameters = tuple(parameters)
 
     def __infer__(self, *items: Mapping[str, object]) -> dict[str, Any]:
+        _refuse_export(self._name)
         for parameter, item in zip(self._parameters, items, strict=True):
             if _is_variable(item["dtype"], item["value"]):
                 raise CallError(
@@ -137,6 +139,19 @@ class Constant(ops.PrimitiveWithInfer):  # type: ignore[misc]
     def __call__(self, *values: object) -> Any:
         """Run the function in plain Python."""
         return self._function(*values)
+
+
+def _refuse_export(name: str) -> None:
+    """Raise UnsupportedError while MindSpore compiles a graph for a file, which only this process could run."""
+    frame = sys._getframe(1)
+    while frame.f_back is not None:
+        frame = frame.f_back
+        phase = frame.f_locals.get("phase") if frame.f_code.co_name == "compile" else None
+        if isinstance(phase, str) and phase.startswith("export."):
+            raise UnsupportedError(
+                f"{name}: a MINDIR cannot contain this operator: its kernel has a number that only this process knows; "
+                "export a network whose operators are MindSpore's (`opbridge convert --native-only`)"
+            )
 
 
 def _is_variable(dtype: Any, value: Any) -> bool:
