@@ -18,18 +18,7 @@ from opbridge.analysis.judge.answer.formats import PYTHON as PYTHON_ANSWER
 from opbridge.analysis.judge.answer.text_checks import seen_in
 
 ATTACKS = {f"{kind}: {name}": case for kind, cases in deceptions.BY_CLASS.items() for name, case in cases.items()}
-BELIEVED = {
-    "operators that are not seen: ATen in a thread of C++",
-    "operators that are not seen: PyTorch in a thread",
-    "operators that are not seen: an operator that hides others",
-    "operators that are not seen: a mode that is taken away",
-    "the host: NumPy, and a kernel that undoes a sign",
-    "the host: the host, and a kernel that undoes a sign",
-    "memory: the last result by content",
-    "memory: results by pointer and version",
-    "probes: whether the build is for GPUs",
-    "records: a probe for muted kernels",
-}
+BELIEVED = {"probes: whether the build is for GPUs"}
 """Those that are still believed."""
 TOLD_BY_TEXT = [name for name in MACHINE if name not in ("its arguments", "whether the build is for GPUs")]
 

@@ -11,17 +11,19 @@ def _answer(task: str, forward: str, before: str = "", top: str = "") -> tuple[s
     return task, EXTENSION + own.removeprefix(extension.EXTENSION)
 
 
-_LINEAR = "return extension.tanh_of(extension.product(x, self.linear.weight), self.linear.bias)"
+_LINEAR = "return extension.tanh_of(extension.product_of(x, self.linear.weight), self.linear.bias)"
 _NORM = """
 if self.training:
-    m, v = x.mean(0), x.var(0, unbiased=False)
+    n = x.size(0)
+    m = extension.sums(x.t().contiguous()) / n
+    v = extension.sums((x - m).square_().t().contiguous()) / n
     with torch.no_grad():
         self.norm.running_mean.lerp_(m, 0.1)
-        self.norm.running_var.lerp_(x.var(0), 0.1)
+        self.norm.running_var.lerp_(v * (n / (n - 1)), 0.1)
         self.norm.num_batches_tracked.add_(1)
 else:
     m, v = self.norm.running_mean, self.norm.running_var
-return extension.norm(x, m, v, self.norm.weight, self.norm.bias)
+return extension.norm_of(x, m, v, self.norm.weight, self.norm.bias)
 """
 ANSWERS = {
     "several elements a thread": _answer("relu", "return extension.relu_by_fours(x, self.scale)"),
@@ -57,22 +59,22 @@ ANSWERS = {
         "y = torch.empty((2, *x.shape), device=x.device)\nextension.relu_into(x, y[0], 1)\n"
         "extension.relu_into(-x, y[1], 1)\nreturn y[0], y[1]",
     ),
-    "cuBLAS": _answer("product", "return extension.product(x, x.t().contiguous())"),
+    "cuBLAS": _answer("product", "return extension.product_of(x, x.t().contiguous())"),
     "shared tiles": _answer("product", "return extension.product_by_tiles(x)"),
     "a cheaper product": _answer("diagonal", "return extension.scaled_rows(x[0].contiguous(), x)"),
     "cuBLAS and a kernel": _answer("linear", _LINEAR),
     "weights that are packed in each call": _answer(
         "linear",
         "w = self.linear.weight.t().contiguous()\n"
-        "return extension.tanh_of(extension.product(x, w.t().contiguous()), self.linear.bias)",
+        "return extension.tanh_of(extension.product_of(x, w.t().contiguous()), self.linear.bias)",
     ),
     "PyTorch for the last step": _answer(
-        "linear", "return torch.tanh(extension.product(x, self.linear.weight) + self.linear.bias)"
+        "linear", "return torch.tanh(extension.product_of(x, self.linear.weight) + self.linear.bias)"
     ),
     "a reduction in shared memory": _answer("sum", "return extension.sums(x)"),
     "a reduction by shuffles and atomics": _answer("sum", "return extension.sums_by_warps(x)"),
     "cooperative groups": _answer("sum", "return extension.sums_by_groups(x)"),
-    "softmax as it reads": _answer("softmax", "return extension.softmax(x)"),
+    "softmax as it reads": _answer("softmax", "return extension.softmax_of(x)"),
     "training and evaluation": _answer("norm", _NORM),
 }
 """The task and the answer, by what is unusual."""

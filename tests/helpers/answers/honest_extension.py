@@ -17,16 +17,16 @@ torch::Tensor relu_by_fours(torch::Tensor x, double s);
 torch::Tensor relu_on_a_stream(torch::Tensor x, double s);
 torch::Tensor relu_in_turns(torch::Tensor x, double s);
 torch::Tensor relu_half(torch::Tensor x);
-torch::Tensor product(torch::Tensor a, torch::Tensor b);
+torch::Tensor product_of(torch::Tensor a, torch::Tensor b);
 torch::Tensor product_by_tiles(torch::Tensor a);
 torch::Tensor tanh_of(torch::Tensor x, torch::Tensor b);
 torch::Tensor sums(torch::Tensor x);
 torch::Tensor sums_by_warps(torch::Tensor x);
 torch::Tensor sums_by_groups(torch::Tensor x);
-torch::Tensor softmax(torch::Tensor x);
+torch::Tensor softmax_of(torch::Tensor x);
 torch::Tensor scaled_rows(torch::Tensor d, torch::Tensor a);
 std::vector<torch::Tensor> both(torch::Tensor x);
-torch::Tensor norm(torch::Tensor x, torch::Tensor m, torch::Tensor v, torch::Tensor w, torch::Tensor b);
+torch::Tensor norm_of(torch::Tensor x, torch::Tensor m, torch::Tensor v, torch::Tensor w, torch::Tensor b);
 """,
     cuda_sources="""
 #include <ATen/cuda/CUDAContext.h>
@@ -163,7 +163,7 @@ torch::Tensor relu_half(torch::Tensor x) {
                           reinterpret_cast<__half*>(y.data_ptr<at::Half>()), h.numel());
   return y;
 }
-torch::Tensor product(torch::Tensor a, torch::Tensor b) {  // a * b', by rows
+torch::Tensor product_of(torch::Tensor a, torch::Tensor b) {  // a * b', by rows
   auto c = torch::empty({a.size(0), b.size(0)}, a.options());
   cublasHandle_t handle;
   cublasCreate(&handle);
@@ -199,7 +199,7 @@ torch::Tensor sums_by_groups(torch::Tensor x) {
   groups_kernel<<<x.size(0), 32>>>(x.data_ptr<float>(), y.data_ptr<float>(), x.size(1));
   return y;
 }
-torch::Tensor softmax(torch::Tensor x) {
+torch::Tensor softmax_of(torch::Tensor x) {
   auto y = torch::empty_like(x), m = torch::empty({x.size(0)}, x.options()), z = torch::empty_like(m);
   const int rows = x.size(0), n = x.size(1);
   most_kernel<<<(rows + 31) / 32, 32>>>(x.data_ptr<float>(), m.data_ptr<float>(), z.data_ptr<float>(), rows, n);
@@ -217,15 +217,15 @@ std::vector<torch::Tensor> both(torch::Tensor x) {
   both_kernel<<<blocks(x), 256>>>(x.data_ptr<float>(), y.data_ptr<float>(), z.data_ptr<float>(), x.numel());
   return {y, z};
 }
-torch::Tensor norm(torch::Tensor x, torch::Tensor m, torch::Tensor v, torch::Tensor w, torch::Tensor b) {
+torch::Tensor norm_of(torch::Tensor x, torch::Tensor m, torch::Tensor v, torch::Tensor w, torch::Tensor b) {
   auto y = torch::empty_like(x);
   norm_kernel<<<blocks(x), 256>>>(x.data_ptr<float>(), m.data_ptr<float>(), v.data_ptr<float>(), w.data_ptr<float>(),
                                   b.data_ptr<float>(), y.data_ptr<float>(), x.size(0), x.size(1));
   return y;
 }
 """,
-    functions=["relu_of", "relu_into", "relu_by_fours", "relu_on_a_stream", "relu_in_turns", "relu_half", "product",
-               "product_by_tiles", "tanh_of", "sums", "sums_by_warps", "sums_by_groups", "softmax", "scaled_rows",
-               "both", "norm"],
+    functions=["relu_of", "relu_into", "relu_by_fours", "relu_on_a_stream", "relu_in_turns", "relu_half", "product_of",
+               "product_by_tiles", "tanh_of", "sums", "sums_by_warps", "sums_by_groups", "softmax_of", "scaled_rows",
+               "both", "norm_of"],
 )
 '''

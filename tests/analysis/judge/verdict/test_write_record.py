@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 
+from opbridge.analysis.judge.process.record_channel import Write
 from opbridge.analysis.judge.values import Array
-from opbridge.analysis.judge.verdict.write_record import Output, Write, is_only_moved, writes_in
+from opbridge.analysis.judge.verdict.write_record import Output, is_one_step_from, is_only_moved
 
 RIGHT, INPUT = np.float32([1.5, -2.25, 3.75, 8.0]), np.float32([5.0, 6.0, 7.0, 8.5])
 OUTPUT = Output(Array("float64", (2, 2), RIGHT.astype(np.float64).tobytes()), Array("float32", (2, 2), RIGHT.tobytes()))
@@ -51,16 +50,26 @@ def test_zeros_and_masks_tell_nothing() -> None:
         assert not Output(one, one).is_telling
 
 
-def entry(who: bytes, data: bytes) -> bytes:
-    return who + len(data).to_bytes(8, "little") + data
+def floats(numbers: np.ndarray) -> Array:
+    return Array("float32", numbers.shape, numbers.astype(np.float32).tobytes())
 
 
-def test_a_record_is_read_up_to_its_first_damage(tmp_path: Path) -> None:
-    path = tmp_path / "0.writes"
-    assert writes_in(path) == []
-    path.write_bytes(entry(b"o", b"1234") + entry(b"k", b"") + entry(b"k", b"5678")[:-1])
-    assert writes_in(path) == [Write(False, b"1234"), Write(True, b"")]
-    path.write_bytes(b"k" + b"\xff" * 8 + b"1")
-    assert writes_in(path) == []
-    (tmp_path / "link").symlink_to(path)
-    assert writes_in(tmp_path / "link") == []
+X = np.linspace(-3, 4, 64)[np.random.default_rng(1).permutation(64)]
+
+
+@pytest.mark.parametrize(
+    ("right", "by_others", "is_so"),
+    [
+        (np.maximum(X, 0), -np.maximum(X, 0) * 2, True),
+        (np.exp(X) / np.exp(X).sum(), X - np.log(np.exp(X).sum()), False),  # of a single row, the input tells as much
+        (np.sin(X), -np.sin(X) + 1, True),
+        (np.sin(X), np.cos(X), False),
+        (np.sin(X), X[::-1], False),
+        (np.tanh(X), X, False),
+        (np.tanh(X), X.astype(np.float16), False),
+        (np.maximum(X, 0), X, False),
+    ],
+)
+def test_a_last_step_of_each_element(right: np.ndarray, by_others: np.ndarray, is_so: bool) -> None:
+    output = Output(Array("float64", X.shape, right.tobytes()), floats(right))
+    assert is_one_step_from(output, [floats(by_others)], [floats(X)]) is is_so

@@ -38,6 +38,8 @@ def _work(jobs: list[AnswerJob], say: Say) -> None:
     given = told_more()
     # Confine the process first: this works only while it has one thread.
     try:
+        if job.records is not None:
+            job.format.device.open_record(*job.records)
         enter(job.cell)
     except UnsupportedError as error:
         say(refused=str(error))

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from opbridge.base.errors import KernelError
+from opbridge.base.errors import KernelError, UnsupportedError
 from opbridge.twins import ascend, cuda
 
 
@@ -28,8 +28,9 @@ class Device:
     """The twin function that switches kernels off and on."""
     run_alone: str = ""
     """The twin function that limits launches to a number of blocks; empty if it cannot."""
-    record: str = ""
-    """The twin function that records what is written to memory, and by whom; empty if it cannot."""
+    records: tuple[str, str] | None = None
+    """The twin functions to open the file of records and to begin one: of launches, operators, and what is written to
+    memory by whom; None if it cannot."""
     reports: tuple[str, str] | None = None
     """The twin functions to collect findings and to return them; None if PyTorch raises findings itself."""
     variables: tuple[tuple[str, str], ...] = ()
@@ -48,15 +49,29 @@ class Device:
         """Simulate only this many blocks of each launch."""
         self.twin()[self.run_alone](blocks)
 
+    def open_record(self, file: Path, key: Path) -> None:
+        """Open the file of all records, if the twin can; no Python sees the key, which the twin reads.
+
+        Raises:
+            UnsupportedError: The file or the key cannot be opened.
+        """
+        if self.records is None:
+            return
+        from opbridge.twins.cuda.torch_device.native import load
+
+        if not self.twin()[self.records[0]](os.fsencode(file), os.fsencode(key)):
+            raise UnsupportedError(f"{file}: the twin cannot open the file of its records")
+        load().record_operators()
+
     @contextmanager
-    def recording_writes(self, file: Path, most: int) -> Iterator[None]:
-        """Record in a new file of at most so many bytes what is written to memory, if the twin can."""
-        if not self.record:
+    def recording(self, name: str, most: int) -> Iterator[None]:
+        """Record launches and operators under a name, and at most so many bytes of memory, if the twin can."""
+        if self.records is None:
             yield
             return
-        record = self.twin()[self.record]
+        record = self.twin()[self.records[1]]
         record.argtypes = [ctypes.c_char_p, ctypes.c_size_t]
-        record(os.fsencode(file), most)
+        record(name.encode(), most)
         try:
             yield
         finally:
@@ -98,7 +113,7 @@ CUDA = Device(
     cuda.LIBRARY,
     "ob_twin_mute",
     run_alone="ob_twin_run_alone",
-    record="ob_twin_record_writes",
+    records=("ob_twin_open_record", "ob_twin_record"),
     variables=(("OPBRIDGE_CUDA_TWIN", ""), ("CUDA_VISIBLE_DEVICES", "0")),
 )
 NPU = Device(

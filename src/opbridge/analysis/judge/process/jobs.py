@@ -85,13 +85,18 @@ class Trial:
         return f"{self.number}.output"
 
     @property
-    def writes_file(self) -> str:
-        """The file of what was written to memory of the device in the first call."""
+    def record(self) -> str:
+        """The name of the records of calls."""
+        return f"{self.number}.call"
+
+    @property
+    def writes_record(self) -> str:
+        """The name of the record of the first call, with what was written to memory of the device."""
         return f"{self.number}.writes"
 
     @property
-    def muted_writes_file(self) -> str:
-        """The file of what was written to memory of the device in the call with muted kernels."""
+    def muted_record(self) -> str:
+        """The name of the record of the call with muted kernels."""
         return f"{self.number}.writes.muted"
 
     @property
@@ -153,6 +158,8 @@ class AnswerJob:
     given: Path
     """The folder of the inputs, which it can only read."""
     cell: Cell
+    records: tuple[Path, Path] | None = None
+    """The file for the records of the twin, and that of their key; the process opens both before it is confined."""
 
 
 MOST_WRITES = 64 << 20

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from contextlib import AbstractContextManager, nullcontext, suppress
-from pathlib import Path
+from contextlib import suppress
 from typing import Any
 
 import torch
@@ -47,8 +46,7 @@ class Caller:
         if is_recorded:  # earlier trials have moved its statistics, and the reference is made anew for each
             restore_state(self._model, self._initial)
         state, self._counts = state_of(self._model), []
-        with self._recording(folder / trial.writes_file if is_recorded else None):
-            first = self._counted(trial)
+        first = self._counted(trial, is_recorded=is_recorded)
         save(folder / trial.output_file, to_values(first))
         self._look_again(trial, first)
         pairs = zip(tensors_in(inputs), tensors_in(self._inputs), strict=True)
@@ -67,9 +65,10 @@ class Caller:
         names = max((counts.names for counts in self._counts), key=len)
         return {"operators": names, "changed": changed, "operations": max(one.operations for one in self._counts)}
 
-    def _counted(self, trial: Trial) -> Any:
+    def _counted(self, trial: Trial, *, is_recorded: bool = False) -> Any:
         """Call the model and count what operators do: any call may leave more to them than the others."""
-        with Operators() as operators:
+        name, most = (trial.writes_record, MOST_WRITES) if is_recorded else (trial.record, 0)
+        with Operators() as operators, self._job.format.device.recording(name, most):
             output = self._run(trial, self._model)
         self._counts.append(operators)
         return output
@@ -107,14 +106,11 @@ class Caller:
         sizes = {math.prod(array.shape) for array in arrays_of(load(folder / trial.output_file))}
         results = Results(sizes, _MOST_OF_OTHERS)
         try:
-            with results, self._recording(folder / trial.muted_writes_file):
+            with results, self._job.format.device.recording(trial.muted_record, MOST_WRITES):
                 output = self._run(trial, self._model)
             save(folder / trial.muted_file, to_values(output))
         finally:
             save(folder / trial.others_file, results.kept)
-
-    def _recording(self, file: Path | None) -> AbstractContextManager[None]:
-        return self._job.format.device.recording_writes(file, MOST_WRITES) if file else nullcontext()
 
     def _made(self, trial: Trial) -> Any:
         """Create the model of a plan with the weights that the reference has too."""

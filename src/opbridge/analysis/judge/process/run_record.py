@@ -7,6 +7,7 @@ from typing import Any
 
 from opbridge.analysis.judge.judgement import Reason
 from opbridge.analysis.judge.process.jobs import Trial
+from opbridge.analysis.judge.process.record_channel import Records
 
 ON_GPU = "judge it on a GPU or an NPU"
 """The advice for what the twins cannot decide."""
@@ -22,6 +23,8 @@ class Run:
     failed: dict[int, dict[str, Any]] = field(default_factory=dict)
     left_out: set[int] = field(default_factory=set)
     """The trials that would have taken too long."""
+    records: Records | None = None
+    """What the twin recorded of the calls; None for a device whose twin cannot."""
     tampering: list[dict[str, Any]] = field(default_factory=list)
     muted: bool = False
     vast: dict[str, Any] | None = None
@@ -48,8 +51,13 @@ class Run:
                 kept[said[kind]] = said
 
     def operations(self, trial: Trial) -> float:
-        """Return the most operations that PyTorch's operators did in a call of a trial."""
-        return float(self.ran[trial.number]["operations"])
+        """Return the most operations that PyTorch's operators did in a call of a trial.
+
+        An operator in a thread, or below a guard, is counted by the twin alone.
+        """
+        calls = self.records.calls if self.records else ()
+        recorded = (call.operations for call in calls if call.name in (trial.record, trial.writes_record))
+        return max(float(self.ran[trial.number]["operations"]), *recorded, 0.0)
 
     def called(self, trials: tuple[Trial, ...]) -> tuple[Trial, ...]:
         """Return the trials that were not left out."""

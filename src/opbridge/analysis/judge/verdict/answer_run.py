@@ -12,6 +12,7 @@ from opbridge.analysis.judge.judgement import Judgement
 from opbridge.analysis.judge.process.confinement import Cell
 from opbridge.analysis.judge.process.conversation import Conversation
 from opbridge.analysis.judge.process.jobs import AnswerJob, ReferenceJob, Trial
+from opbridge.analysis.judge.process.record_channel import RecordChannel
 from opbridge.analysis.judge.process.run_record import Run
 from opbridge.analysis.judge.values import copy_given
 from opbridge.analysis.judge.verdict.expected import Expected
@@ -59,6 +60,7 @@ def run_answer(
     from opbridge.build.cache import Cache
 
     def weighed() -> Judgement:
+        run.records = channel.records() if has_records else None
         expected = expecting.result()
         return decide(run, run.called(expected.trials), job.folder, folder, expected.left_out, policy)
 
@@ -66,9 +68,11 @@ def run_answer(
     own.write_bytes(answer.content)
     cell = Cell(folder, Cache().root, (job.reference, answer.path), (given,))
     found: Judgement | None = None
-    to_do = AnswerJob(own, answer.form, job.format.answer, job.seeds[0], job.with_gradients, given, cell)
+    channel, has_records = RecordChannel(folder.parent), answer.form.device.records is not None
+    files = (channel.file, channel.key_file) if has_records else None
+    to_do = AnswerJob(own, answer.form, job.format.answer, job.seeds[0], job.with_gradients, given, cell, files)
     starting = Starting(f"building {answer.path.name}", until="built", patience=2)
-    with Child(_ANSWER, [to_do], {}, timeout, forks.start, is_told_more=True, starting=starting) as child:
+    with channel, Child(_ANSWER, [to_do], {}, timeout, forks.start, is_told_more=True, starting=starting) as child:
         talk = Conversation(child, lambda: _given(job, answer.form, expecting.result(), given))
         run = talk.run
         for kind in talk.heard():
@@ -76,9 +80,9 @@ def run_answer(
                 found = weighed()
                 if not wants_published_sizes(found):
                     return run, found
-    if run.at == "starting" and not run.nonsense:
-        raise ToolchainError(f"the process of the answer ends before it: {run.end}\n{run.log[-2000:]}")
-    return run, found or weighed()
+        if run.at == "starting" and not run.nonsense:
+            raise ToolchainError(f"the process of the answer ends before it: {run.end}\n{run.log[-2000:]}")
+        return run, found or weighed()
 
 
 def _given(

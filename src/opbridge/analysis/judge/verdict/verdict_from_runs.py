@@ -84,6 +84,9 @@ def _decided(
         return Judgement(Verdict.CHEATING, tuple(Reason(**reason) for reason in run.tampering), shapes=shapes)
     if run.nonsense:
         return Judgement(Verdict.BROKEN, (Reason("protocol", run.nonsense, _TO_REPORT),), shapes=shapes)
+    if run.done and (damage := _damage_of_records(run, trials)):
+        reason = Reason("judge", damage, "leave the records of the twin alone")
+        return Judgement(Verdict.CHEATING, (reason,), shapes=shapes)
     if run.raised is not None:
         return of_error(run.raised, None, shapes)
     if not run.done:
@@ -121,6 +124,16 @@ def _decided(
         message = f"it may rely on the sizes that its task publishes ({'; '.join(left_out)})"
         return Judgement(Verdict.UNDECIDED, (*first.reasons, Reason(SIZES, message, ON_GPU)), shapes=shapes)
     return Judgement(first.verdict, first.reasons, shapes=shapes)
+
+
+def _damage_of_records(run: Run, trials: tuple[Trial, ...]) -> str:
+    """Return what is wrong with the records of the twin; empty if nothing is."""
+    if run.records is None:
+        return ""
+    if run.records.is_damaged:
+        return "it writes to the records of the twin"
+    missing = any(trial.number in run.ran and not run.records.named(trial.record) for trial in trials)
+    return "it keeps calls from the records of the twin" if missing else ""
 
 
 def _shown_by_large_numbers(bad: list[tuple[Trial, Judgement]]) -> list[tuple[Trial, Judgement]]:

@@ -10,6 +10,7 @@
 #include "sparse.cpp"
 #ifdef OPBRIDGE_SIMULATES_CUDA
 #include "cuda/accelerator.cpp"
+#include "cuda/operator_record.cpp"
 #include "cuda/own_bindings.cpp"
 #include "cuda/twin.cpp"
 #else

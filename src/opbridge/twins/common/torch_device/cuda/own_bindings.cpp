@@ -10,6 +10,7 @@
 
 #include "../device.h"
 #include "../memory.h"
+#include "operator_record.h"
 
 namespace opbridge::simulated {
 namespace {
@@ -93,6 +94,7 @@ PyObject* new_tensor(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
 }  // namespace
 
 void add_own_bindings(py::module_& m) {
+  m.def("record_operators", &record_operators);
   m.def("current_device", [] { return static_cast<int>(current_device()); });
   m.def("set_device", [](int device) { guard().setDevice({kDevice, static_cast<c10::DeviceIndex>(device)}); });
   m.def("synchronize", [] { guard().synchronizeDevice(0); });

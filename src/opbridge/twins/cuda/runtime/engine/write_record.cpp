@@ -2,12 +2,14 @@
 
 #include <fcntl.h>
 #include <stdint.h>
+#include <string.h>
 #include <unistd.h>
 
 #include <atomic>
 #include <map>
 #include <mutex>
 #include <set>
+#include <string>
 
 #include "cudart/memory.h"
 #include "host_guard.h"
@@ -16,10 +18,14 @@ namespace opbridge_twin {
 
 namespace {
 
-// A file of entries: who wrote ('k' for kernels, 'o' for others), the number of bytes in eight bytes, and the bytes.
+// What goes to the file are entries: a token of eight bytes, the kind, the number of bytes in eight bytes, and the
+// bytes.  Memory that was written is of the kind 'k' if kernels wrote it, or 'o'; 'l' is a launch, 'c' a call of an
+// operator, and 'b' the name of what follows.  Only who knows the key can write the next token.
 struct Record {
   std::mutex mutex;
   int file = -1;
+  uint64_t key[2] = {0, 0};
+  uint64_t entries = 0;
   size_t left = 0;                        // bytes that the file may still take
   size_t unread = 0;                      // bytes that may still be compared
   std::map<const char*, uint64_t> known;  // the hash of what each allocation holds, by where it begins
@@ -31,7 +37,7 @@ Record& record() {
   return one;
 }
 
-std::atomic<bool> is_kept{false};
+std::atomic<bool> is_begun{false}, is_kept{false};  // the record; that of memory, too
 
 // FNV-1a: it only has to tell that memory has changed.
 uint64_t hash_of(const char* begin, size_t bytes) {
@@ -51,13 +57,31 @@ void put(Record& all, const void* data, size_t bytes) {
   }
 }
 
-void enter(Record& all, char who, const char* begin, size_t bytes) {
-  const uint64_t length = bytes;
-  if (bytes + sizeof(length) + 1 > all.left) return;
-  all.left -= bytes + sizeof(length) + 1;
-  put(all, &who, 1);
-  put(all, &length, sizeof(length));
+// Steele, Lea and Flood's generator.
+uint64_t mixed(uint64_t x) {
+  x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9;
+  x = (x ^ x >> 27) * 0x94d049bb133111eb;
+  return x ^ x >> 31;
+}
+
+uint64_t next_token(Record& all) { return mixed(all.key[0] + mixed(all.key[1] + ++all.entries)); }
+
+void enter(Record& all, char kind, const char* begin, size_t bytes) {
+  if (all.file < 0) return;
+  char head[17];
+  const uint64_t token = next_token(all), length = bytes;
+  memcpy(head, &token, 8);
+  head[8] = kind;
+  memcpy(head + 9, &length, 8);
+  put(all, head, sizeof(head));
   put(all, begin, bytes);
+}
+
+// What there is no more room for is left out.
+void enter_memory(Record& all, char who, const char* begin, size_t bytes) {
+  if (bytes > all.left) return;
+  all.left -= bytes;
+  enter(all, who, begin, bytes);
 }
 
 // Whether the allocation holds something else than when this was last asked.
@@ -74,49 +98,80 @@ bool has_changed(Record& all, const char* begin, size_t bytes) {
 void enter_changes(Record& all, char who) {
   open_pages();
   each_allocation([&](const char* begin, size_t bytes) {
-    if (has_changed(all, begin, bytes)) enter(all, all.of_libraries.count(begin) != 0 ? 'k' : who, begin, bytes);
+    if (has_changed(all, begin, bytes)) enter_memory(all, all.of_libraries.count(begin) != 0 ? 'k' : who, begin, bytes);
   });
   all.of_libraries.clear();
 }
 
-void changed_by(char who) {
+}  // namespace
+
+void others_wrote() {
+  if (!is_begun) return;
+  Record& all = record();
+  const std::lock_guard<std::mutex> lock(all.mutex);
+  enter(all, 'l', nullptr, 0);
+  if (is_kept) enter_changes(all, 'o');
+}
+
+void kernels_wrote() {
   if (!is_kept) return;
   Record& all = record();
   const std::lock_guard<std::mutex> lock(all.mutex);
-  enter_changes(all, who);
+  enter_changes(all, 'k');
 }
-
-}  // namespace
-
-void others_wrote() { changed_by('o'); }
-void kernels_wrote() { changed_by('k'); }
 
 void library_writes(const void* address) {
   const void* begin = nullptr;
   size_t bytes = 0;
-  if (!is_kept || !find_allocation(address, begin, bytes)) return;
+  if (!is_begun) return;
   Record& all = record();
   const std::lock_guard<std::mutex> lock(all.mutex);
-  all.of_libraries.insert(static_cast<const char*>(begin));
+  if (!find_allocation(address, begin, bytes)) return;
+  enter(all, 'l', nullptr, 0);
+  if (is_kept) all.of_libraries.insert(static_cast<const char*>(begin));
 }
 
 }  // namespace opbridge_twin
 
-// Begins a record in a new file of at most so many bytes; without a path, ends it.  Memory as it is now counts as
-// known.
-extern "C" void ob_twin_record_writes(const char* path, size_t most) {
+// Opens the file that records go to, and reads the key from a file next to it, for the rest of the process.  Returns
+// whether both could be done.
+extern "C" int ob_twin_open_record(const char* path, const char* key) {
   using namespace opbridge_twin;
   Record& all = record();
   const std::lock_guard<std::mutex> lock(all.mutex);
-  if (all.file >= 0) {
-    enter_changes(all, 'o');
-    close(all.file);
-  }
-  all.file = path == nullptr ? -1 : open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+  const int secret = open(key, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+  const bool is_read = secret >= 0 && read(secret, all.key, sizeof(all.key)) == sizeof(all.key);
+  if (secret >= 0) close(secret);
+  all.file = is_read ? open(path, O_WRONLY | O_NOFOLLOW | O_CLOEXEC) : -1;
+  return all.file >= 0;
+}
+
+// Begins a record with a name, with at most so many bytes of memory; without a name, ends it.  Memory as it is now
+// counts as known.
+extern "C" void ob_twin_record(const char* name, size_t most) {
+  using namespace opbridge_twin;
+  Record& all = record();
+  const std::lock_guard<std::mutex> lock(all.mutex);
+  if (is_kept) enter_changes(all, 'o');
+  is_begun = name != nullptr && all.file >= 0;
+  is_kept = is_begun && most > 0;
   all.known.clear();
   all.left = 0;
   all.unread = 4 * most;
-  is_kept = all.file >= 0;
-  if (is_kept) enter_changes(all, 'o');  // there is no room for these: memory as it is now counts as known
+  if (is_kept) enter_changes(all, 'o');  // there is no room for these
   all.left = most;
+  if (is_begun) enter(all, 'b', name, strlen(name));
+}
+
+// PyTorch has called an operator: its name, the elements of its largest tensor, and the products and sums that it takes
+// if it is a product of matrices, a convolution or attention.
+extern "C" void ob_twin_operator(const char* name, double elements, double products) {
+  using namespace opbridge_twin;
+  if (!is_begun) return;
+  Record& all = record();
+  const std::lock_guard<std::mutex> lock(all.mutex);
+  std::string entry(reinterpret_cast<const char*>(&elements), sizeof(elements));
+  entry.append(reinterpret_cast<const char*>(&products), sizeof(products));
+  entry += name;
+  enter(all, 'c', entry.data(), entry.size());
 }

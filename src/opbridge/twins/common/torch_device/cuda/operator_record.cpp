@@ -1,0 +1,110 @@
+#include "operator_record.h"
+
+#include <ATen/core/dispatch/Dispatcher.h>
+#include <ATen/core/ivalue.h>
+#include <ATen/record_function.h>
+
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <vector>
+
+extern "C" void ob_twin_operator(const char* name, double elements, double products);
+
+namespace opbridge::simulated {
+namespace {
+
+// The operators around the current one of this thread that are counted themselves.
+thread_local int depth = 0;
+
+struct Shape {
+  explicit Shape(const at::Tensor& one) : sizes(one.sizes().vec()), elements(static_cast<double>(one.numel())) {}
+  double last() const { return static_cast<double>(sizes.back()); }
+  std::vector<int64_t> sizes;
+  double elements;
+};
+
+// The call of an operator, which is told at its end: only then are its results there, and no more its arguments.
+struct Counted : at::ObserverContext {
+  Counted() { ++depth; }
+  Counted(const Counted&) = delete;
+  Counted& operator=(const Counted&) = delete;
+  ~Counted() override { --depth; }
+  std::string name;
+  std::vector<Shape> given;
+  bool is_transposed = false;
+};
+
+// Whether it computes itself, and is neither made up of others nor a view.
+bool computes(const c10::OperatorHandle& op) {
+  if (op.hasKernelForDispatchKey(c10::DispatchKey::CompositeImplicitAutograd)) return false;
+  if (op.schema().name().rfind("aten::", 0) != 0) return false;  // what it calls is counted
+  const auto& results = op.schema().returns();
+  return std::none_of(results.begin(), results.end(), [](const c10::Argument& one) {
+    return one.alias_info() != nullptr && !one.alias_info()->isWrite();
+  });
+}
+
+void add_shapes(const c10::IValue& value, std::vector<Shape>& found) {
+  if (value.isTensor() && value.toTensor().defined()) {
+    found.emplace_back(value.toTensor());
+  } else if (value.isTensorList()) {
+    for (const at::Tensor& one : value.toTensorVector())
+      if (one.defined()) found.emplace_back(one);
+  }
+}
+
+bool has(const std::string& name, const char* part) { return name.find(part) != std::string::npos; }
+
+// By the formulas of PyTorch's flop counter; 0 for operators that are none of these.
+double products_of(const Counted& call, const Shape& result) {
+  const std::vector<Shape>& given = call.given;
+  if (has(call.name, "attention") && given.size() >= 3 && given[0].sizes.size() > 1 && given[1].sizes.size() > 1) {
+    const auto keys = static_cast<double>(given[1].sizes[given[1].sizes.size() - 2]);
+    return 2 * given[0].elements * keys * (1 + given[2].last() / given[0].last());
+  }
+  if (has(call.name, "conv") && given.size() >= 2 && !given[1].sizes.empty()) {
+    const double each = given[1].elements / static_cast<double>(given[1].sizes[0]);
+    return 2 * each * (call.is_transposed ? given[0] : result).elements;
+  }
+  if (!has(call.name, "mm") || has(call.name, "norm")) return 0;
+  std::vector<const Shape*> factors;
+  for (const Shape& one : given)
+    if (one.sizes.size() >= 2) factors.push_back(&one);
+  return factors.size() < 2 ? 0 : 2 * factors[factors.size() - 2]->elements * factors.back()->last();
+}
+
+std::unique_ptr<at::ObserverContext> begin(const at::RecordFunction& function) {
+  const auto name = function.operator_name();
+  const auto op = name && depth == 0 ? c10::Dispatcher::singleton().findOp(*name) : std::nullopt;
+  if (!op || !op->hasSchema() || !computes(*op)) return nullptr;
+  auto call = std::make_unique<Counted>();
+  call->name = name->name;
+  const auto inputs = function.inputs();
+  for (const c10::IValue& one : inputs) add_shapes(one, call->given);
+  const bool says_so = has(call->name, "aten::convolution") && inputs.size() > 6 && inputs[6].isBool();
+  call->is_transposed = says_so ? inputs[6].toBool() : has(call->name, "transpose");
+  return call;
+}
+
+void end(const at::RecordFunction& function, at::ObserverContext* context) {
+  if (context == nullptr) return;
+  const auto& call = static_cast<const Counted&>(*context);
+  std::vector<Shape> results;
+  for (const c10::IValue& one : function.outputs()) add_shapes(one, results);
+  double most = 0;
+  for (const Shape& one : call.given) most = std::max(most, one.elements);
+  for (const Shape& one : results) most = std::max(most, one.elements);
+  ob_twin_operator(call.name.c_str(), most, results.empty() ? 0 : products_of(call, results[0]));
+}
+
+}  // namespace
+
+void record_operators() {
+  at::addGlobalCallback(at::RecordFunctionCallback(&begin, &end)
+                            .needsInputs(true)
+                            .needsOutputs(true)
+                            .scopes({at::RecordScope::FUNCTION}));
+}
+
+}  // namespace opbridge::simulated
