@@ -11,6 +11,7 @@ import pytest
 
 from opbridge.analysis.judge.judgement import Judgement, Verdict
 from opbridge.analysis.judge.process.jobs import MUTED, Trial, telling
+from opbridge.analysis.judge.process.record_channel import Record, Records
 from opbridge.analysis.judge.process.run_record import Run
 from opbridge.analysis.judge.task.input_numbers import LARGE
 from opbridge.analysis.judge.task.shapes import LOOSE, ODD, PUBLISHED, SHRUNK, Plan
@@ -369,3 +370,26 @@ def test_what_pytorch_itself_accesses_is_no_fault_of_the_answer(tmp_path: Path) 
     case.fails(0, "cuda-twin: a framework: write of 40960 bytes beyond an allocation [copy-size]\n  hint    look")
     found = case.decided()
     assert (found.verdict, found.reasons[0].check) == (Verdict.UNDECIDED, "twin")
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "verdict"),
+    [
+        ((1, 1), (1, 1), Verdict.RIGHT),
+        ((1, 0), (1, 0), Verdict.CHEATING),
+        ((6, 6), (6, 2), Verdict.CHEATING),
+        ((3, 1), (1, 1), Verdict.RIGHT),  # it prepares its weights in the first call
+    ],
+)
+def test_a_call_that_launches_less_for_the_same_inputs_keeps_results(
+    tmp_path: Path, first: tuple[int, ...], second: tuple[int, ...], verdict: Verdict
+) -> None:
+    case = Case(tmp_path, SHRUNK, SHRUNK)
+    launches = zip(case.trials, (first, second), strict=True)
+    case.run.records = Records(
+        tuple(Record(trial.record, launches=count) for trial, counts in launches for count in counts)
+    )
+    found = case.decided()
+    assert found.verdict is verdict, found
+    if verdict is Verdict.CHEATING:
+        assert "with the same inputs, it launches fewer kernels" in str(found)

@@ -42,6 +42,8 @@ def _by_others(run: Run, trials: tuple[Trial, ...], expected: Path, folder: Path
     """Return why right outputs are not the work of kernels; None if they may be."""
     if found := next(filter(None, (_by_operators(run, trial) for trial in trials if trial.number in good)), None):
         return found
+    if found := _kept_results(run.records or Records(), trials, good):
+        return found
     first = telling(trials)
     if first.is_constant or first.number not in good:
         return None  # a constant output can be right without any kernel
@@ -59,6 +61,21 @@ def _by_operators(run: Run, trial: Trial) -> Reason | None:
     names = ", ".join(dict.fromkeys(trial.operators))
     message = f"every operator of the reference ({names}) is PyTorch's here too: no kernel replaces any of them"
     return reason_at(trial, "operators", message, _IN_A_KERNEL)
+
+
+def _kept_results(records: Records, trials: tuple[Trial, ...], good: set[int]) -> Reason | None:
+    """Return a reason if a call launches fewer kernels for the same inputs than the call before it for new ones.
+
+    The first inputs of a model do not count: a model may prepare its weights in its first call.
+    """
+    for before, trial in pairwise(trials):
+        if before.plan != trial.plan or trial.number not in good:
+            continue
+        calls = [*records.named(trial.writes_record), *records.named(trial.record)]
+        if len(calls) > 1 and 2 * min(call.launches for call in calls[1:]) <= calls[0].launches > 0:
+            message = "called again with the same inputs, it launches fewer kernels: it keeps results of earlier calls"
+            return reason_at(trial, "cache", message, "compute each output from its inputs")
+    return None
 
 
 @dataclass(frozen=True)
@@ -139,13 +156,6 @@ def _written_by_others(case: _Case, output: Output) -> list[Array]:
     return arrays_written(output, list(takewhile(lambda one: not (one.is_by_kernel and output.read_from(one)), first)))
 
 
-def _launches_less(case: _Case) -> bool:
-    """Return whether a later call with the same inputs launches at most half of what the first call launches."""
-    first = max((one.launches for one in case.records.named(case.trial.writes_record)), default=0)
-    later = min((one.launches for one in case.records.named(case.trial.record)), default=first)
-    return first > 0 and 2 * later <= first
-
-
 _WAYS: tuple[tuple[Callable[[_Case], bool], str, str], ...] = (
     (
         lambda case: case.is_right_muted,
@@ -162,11 +172,6 @@ _WAYS: tuple[tuple[Callable[[_Case], bool], str, str], ...] = (
         _is_ended,
         "kernels",
         "PyTorch, or the host, computes all but a last step of the output, which takes each element by itself",
-    ),
-    (
-        _launches_less,
-        "cache",
-        "called again with the same inputs, it launches fewer kernels: it keeps results of earlier calls",
     ),
 )
 """How others may have computed an output: whether they did, the check, and the message."""
