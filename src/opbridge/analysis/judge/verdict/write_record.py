@@ -21,7 +21,7 @@ _ROUNDED_UP = 512
 _SAME, _ALIKE = 1e-4, 4e-3
 """How exact the order of numbers is, by their range: of results, and of inputs, which may be half types."""
 _FEW = 16
-"""The fewest elements whose order is no chance."""
+"""The fewest elements whose order cannot be by chance."""
 
 
 @dataclass(frozen=True)
@@ -78,7 +78,7 @@ def is_only_moved(output: Output, writes: list[Write]) -> bool:
 def is_one_step_from(output: Output, others: list[Array], given: list[Array]) -> bool:
     """Return whether one of others' results only lacks a last step, which takes each element by itself.
 
-    Its elements have the order of the output's then, or the reverse one. Inputs, in any type, are no results.
+    Its elements have the order of the output's then, or the reverse one. Inputs, in any type, do not count as results.
     """
     exact = numbers(output.exact)
     if exact.dtype.kind != "f" or exact.size < _FEW:
