@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import re
+import subprocess
 
 import pytest
 
-from opbridge.twins.cuda.torch_extension_sources import INCLUDE, host_flags, link_flags
+from opbridge.build.toolchains.interface import INCLUDE as OPBRIDGE_INCLUDE
+from opbridge.twins import cuda
+from opbridge.twins.cuda.torch_extension_sources import HOST, INCLUDE, host_flags, link_flags
 
 
 @pytest.mark.parametrize(
@@ -33,3 +36,11 @@ def test_the_linker_and_the_header_speak_of_the_same_functions() -> None:
     functions = re.findall(r"OPBRIDGE_TWIN_WRAPPED\((\w+)##type##(\w+)\)", header)
     wrapped = {f"-Wl,--wrap={begin}{kind}{end}" for kind in types for begin, end in functions}
     assert wrapped == set(link_flags())
+
+
+def test_a_source_for_the_host_has_names_of_its_own_that_device_code_has() -> None:
+    source = "inline float min(float a, float b) { return a < b ? a : b; }  // only nvcc has one"
+    folders = [f"-isystem{folder}" for folder in (INCLUDE, cuda.INCLUDE, OPBRIDGE_INCLUDE)]
+    words = ["g++", "-std=c++17", "-fsyntax-only", *folders, "-include", HOST, "-x", "c++", "-"]
+    done = subprocess.run(words, input=source, capture_output=True, text=True, timeout=100)
+    assert (done.returncode, done.stderr) == (0, "")

@@ -149,17 +149,6 @@ def test_what_else_a_permissive_compiler_takes_is_an_error(
         build(twin(request_for(wrong, "k.cu")), cache)
 
 
-def test_a_source_for_the_host_has_names_of_its_own_that_device_code_has(
-    cache: Cache, project: Path, request_for: MakeRequest
-) -> None:
-    source = """
-    #include <cuda_runtime_api.h>
-    inline float min(float a, float b) { return a < b ? a : b; }  // only nvcc has one
-    extern "C" int answer() { return int(min(42.f, 43.f)); }
-    """
-    assert answer(build(twin(request_for(source, "host.cpp")), cache).path) == 42
-
-
 def test_several_sources_share_their_device_functions(cache: Cache, project: Path, request_for: MakeRequest) -> None:
     # Not inlined, so that the linker keeps one of the two.
     (project / "number.cuh").write_text(
