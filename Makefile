@@ -158,7 +158,8 @@ paddle:
 # Beside what `make setup` installs: their own requirements would bring another NumPy.
 networks: setup
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade --no-deps --target $(NETWORKS) --group networks
-	PYTHONPATH=$(NETWORKS) $(BIN)/python -m pytest tests/models/conversion/every_network.py tests/models/conversion/test_nnx_module.py
+	OPBRIDGE_ALL_NETWORKS=1 PYTHONPATH=$(NETWORKS) $(BIN)/python -m pytest --matrix \
+	  $(addprefix tests/models/conversion/,every_network.py test_nnx_module.py test_plain_networks.py)
 
 # Without PyTorch: what is judged there is told without being run, and it is the cluster that is tested.
 ray:

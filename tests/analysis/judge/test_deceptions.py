@@ -1,7 +1,11 @@
-"""Attacks of all kinds, none of which is believed, and honest answers, all of which are."""
+"""Attacks of all kinds, none of which is believed, and honest answers, all of which are.
+
+`make attacks` runs them all; `make matrix` runs one attack of each class and every fourth honest answer.
+"""
 
 from __future__ import annotations
 
+import os
 import subprocess
 from pathlib import Path
 
@@ -17,7 +21,13 @@ from opbridge.analysis.judge import Judgement, Verdict
 from opbridge.analysis.judge.answer.formats import PYTHON as PYTHON_ANSWER
 from opbridge.analysis.judge.answer.text_checks import seen_in
 
-ATTACKS = {f"{kind}: {name}": case for kind, cases in deceptions.BY_CLASS.items() for name, case in cases.items()}
+ALL = "OPBRIDGE_ALL_ATTACKS" in os.environ
+ATTACKS = {
+    f"{kind}: {name}": case
+    for kind, cases in deceptions.BY_CLASS.items()
+    for name, case in list(cases.items())[: None if ALL else 1]
+}
+HONEST = list(honest.ANSWERS)[:: 1 if ALL else 4]
 BELIEVED = {"probes: whether the build is for GPUs"}
 """Those that are still believed."""
 TOLD_BY_TEXT = [name for name in MACHINE if name not in ("its arguments", "whether the build is for GPUs")]
@@ -56,7 +66,7 @@ def test_no_deception_is_believed(builds: None, tmp_path: Path, name: str, reque
 
 
 @pytest.mark.matrix("tests/analysis/judge/test_judging judges a right answer")
-@pytest.mark.parametrize("name", honest.ANSWERS)
+@pytest.mark.parametrize("name", HONEST)
 def test_an_honest_answer_is_believed(builds: None, tmp_path: Path, name: str) -> None:
     found = judged(tmp_path, *honest.ANSWERS[name])
     assert found.verdict is Verdict.RIGHT, found
