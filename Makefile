@@ -21,7 +21,7 @@ CPP := $(shell git ls-files --cached --others --exclude-standard "*.cpp" "*.h" "
 help:
 	@echo "make demo            a C++ kernel becomes a PyTorch and a NumPy operator, on one screen"
 	@echo "make dist            the wheel with what can be compiled in advance, tried in a new environment, in dist/"
-	@echo "make test            every feature; about 20 minutes on two cores; TESTS=tests/analysis/judge"
+	@echo "make test            every feature; about 16 minutes on two cores; TESTS=tests/analysis/judge"
 	@echo "make matrix          what test leaves out: a second compiler, whole wheels, large draws; half an hour"
 	@echo "make costs           make test, and what each file costs, written to docs/evidence/test-costs.md"
 	@echo "make quick           the tests of what changed since main, nearest first, for two minutes at most"
