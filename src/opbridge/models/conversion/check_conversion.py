@@ -16,6 +16,7 @@ from opbridge.models.conversion.exported_graphs import in_mode
 from opbridge.models.conversion.frameworks_under_test import Array, Side
 from opbridge.models.conversion.rounding_growth import carried, descend, gradients_apart
 from opbridge.models.conversion.saved_values import put_back, taken_aside
+from opbridge.models.scan.nested_values import tensors
 
 _STEPS = 3
 _RATE = 0.01
@@ -269,14 +270,3 @@ def factors_of(result: torch.Tensor) -> torch.Tensor:
 def arrays(args: Sequence[object], kwargs: Mapping[str, object]) -> list[Array]:
     """Return the tensors that a converted network is called with, as arrays."""
     return [array_of(each.detach()) for each in tensors([*args, *kwargs.values()])]
-
-
-def tensors(value: object) -> Iterator[torch.Tensor]:
-    """Yield the tensors in nested mappings, tuples and lists, in order."""
-    if isinstance(value, Mapping):
-        value = tuple(value.values())
-    if isinstance(value, (tuple, list)):
-        for each in value:
-            yield from tensors(each)
-    elif isinstance(value, torch.Tensor):
-        yield value

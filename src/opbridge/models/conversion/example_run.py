@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import traceback
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import torch
@@ -12,6 +12,7 @@ from torch.utils._pytree import tree_map_only
 
 from opbridge.base.errors import InputError
 from opbridge.models.conversion.saved_values import put_back, taken_aside
+from opbridge.models.scan.nested_values import tensors
 
 _TORCH = os.path.dirname(torch.__file__) + os.sep
 
@@ -53,23 +54,13 @@ def _named(module: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> dict[
         state = torch.get_rng_state()
         results = module(*own_args, **own_kwargs)
         is_random = not torch.equal(state, torch.get_rng_state())
-    given = {f"input.{place}": each for place, each in enumerate(_tensors([*args, *kwargs.values()]))}
-    found = {f"result.{place}": each for place, each in enumerate(_tensors(results))}
+    given = {f"input.{place}": each for place, each in enumerate(tensors([*args, *kwargs.values()]))}
+    found = {f"result.{place}": each for place, each in enumerate(tensors(results))}
     return {} if is_random else {name: each.detach().clone() for name, each in {**given, **found}.items()}
 
 
 def _copied(tensor: torch.Tensor) -> torch.Tensor:
     return tensor.detach().clone().requires_grad_(tensor.requires_grad)
-
-
-def _tensors(value: Any) -> Iterator[Any]:
-    if isinstance(value, Mapping):
-        value = tuple(value.values())
-    if isinstance(value, (tuple, list)):
-        for each in value:
-            yield from _tensors(each)
-    elif isinstance(value, torch.Tensor):
-        yield value
 
 
 def _listed(args: Sequence[Any], kwargs: Mapping[str, Any]) -> str:

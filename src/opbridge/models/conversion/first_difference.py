@@ -13,7 +13,7 @@ from pathlib import Path
 
 from torch._ops import OpOverload
 
-from opbridge.models.conversion.check_conversion import arrays, loaded_side, tensors
+from opbridge.models.conversion.check_conversion import arrays, loaded_side
 from opbridge.models.conversion.comparison import TOLERANCE, Difference
 from opbridge.models.conversion.convert_module import Converted, imported
 from opbridge.models.conversion.exported_graphs import Exported
@@ -21,6 +21,7 @@ from opbridge.models.conversion.frameworks_under_test import Side
 from opbridge.models.conversion.graph_replay import Replay
 from opbridge.models.conversion.line_by_line import Step, steps_of
 from opbridge.models.conversion.line_gradients import gradient_apart, tensors_apart
+from opbridge.models.scan.nested_values import tensors
 
 
 def first_difference(

@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping, Sequence
 import torch
 from torch._ops import OpOverload
 
-from opbridge.models.conversion.check_conversion import tensors
 from opbridge.models.conversion.exported_graphs import Exported
+from opbridge.models.scan.nested_values import tensors
 
 MODE = "inference"
 

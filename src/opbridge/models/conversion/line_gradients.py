@@ -8,12 +8,13 @@ from typing import Any
 
 import torch
 
-from opbridge.models.conversion.check_conversion import difference, factors_of, tensors
+from opbridge.models.conversion.check_conversion import difference, factors_of
 from opbridge.models.conversion.comparison import TOLERANCE
 from opbridge.models.conversion.convert_module import array_of
 from opbridge.models.conversion.exported_graphs import Exported
 from opbridge.models.conversion.frameworks_under_test import Array, Side
 from opbridge.models.conversion.line_by_line import Step
+from opbridge.models.scan.nested_values import tensors
 
 
 def gradient_apart(exported: Exported, side: Side, step: Step, expression: ast.expr, given: object) -> float:

@@ -10,8 +10,9 @@ from typing import Any
 
 from opbridge.models.conversion.cells import attribute_of
 from opbridge.models.conversion.exported_graphs import Exported, ModuleGraphs
-from opbridge.models.conversion.function_source import MARK, Body, Operators, leaves, parameters, returned, wrapped
+from opbridge.models.conversion.function_source import MARK, Body, leaves, parameters, returned, wrapped
 from opbridge.models.conversion.native_operators import Natives
+from opbridge.models.conversion.package_operators import Operators
 
 
 class CellBody(Body):

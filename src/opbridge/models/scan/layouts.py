@@ -10,10 +10,10 @@ from typing import Any
 
 
 class Layout:
-    """Tensors as they come."""
+    """Tensors as they come: a copy is viewed as it is."""
 
     def turned(self, tensor: Any) -> Any:
-        """Return the view of a tensor that was copied for it, and the copy's view of a tensor."""
+        """Return the view of a copy in which it holds the tensor that was copied."""
         return tensor
 
     def copied(self, tensor: Any) -> Any:

@@ -20,6 +20,7 @@ from typing import Any
 import torch
 from torch._ops import OpOverload
 
+from opbridge.models.scan.nested_values import tensors
 from opbridge.models.scan.verdicts import Place, ScannedOperator
 
 _KEY = torch._C.DispatchKey.AutocastIPU
@@ -124,14 +125,14 @@ class Recorder:
         arguments = dict(zip((item.name for item in op._schema.arguments), args, strict=False)) | dict(kwargs)
         known = {item.name for item in op._schema.arguments}
         arguments = {name: value for name, value in arguments.items() if name in known}
-        tensors = list(_tensors(list(arguments.values())))
-        operator.dtypes.update(str(tensor.dtype).removeprefix("torch.") for tensor in tensors)
+        given = list(tensors(arguments))
+        operator.dtypes.update(str(tensor.dtype).removeprefix("torch.") for tensor in given)
         signature = tuple((name, described(value)) for name, value in arguments.items())
         if signature in operator.signatures or len(operator.signatures) == self._most_examples:
             return
-        if _is_transforming() or not all(map(_is_plain, tensors)):
+        if _is_transforming() or not all(map(_is_plain, given)):
             return
-        if sum(tensor.numel() for tensor in tensors) > _MOST_ELEMENTS:
+        if sum(tensor.numel() for tensor in given) > _MOST_ELEMENTS:
             return
         operator.signatures.add(signature)
         kept = {name: _kept(value) for name, value in arguments.items() if not isinstance(value, _PLACEMENT)}
@@ -211,14 +212,6 @@ def _line() -> str | None:
 
 _PLACEMENT = (torch.device, torch.layout, torch.memory_format, torch.Generator)
 """Types that describe where and how values are stored; other frameworks express this differently."""
-
-
-def _tensors(value: object) -> Iterator[Any]:
-    if isinstance(value, torch.Tensor):
-        yield value
-    elif isinstance(value, (list, tuple)):
-        for item in value:
-            yield from _tensors(item)
 
 
 def _is_transforming() -> bool:

@@ -25,6 +25,7 @@ import numpy as np
 import torch
 
 from opbridge.models.scan.mindspore_names import calls, find, parameters_of, values_of
+from opbridge.models.scan.nested_values import leaves, mapped
 
 _TOLERANCES = {
     torch.float64: (1e-7, 1e-9),
@@ -126,7 +127,7 @@ class Trial:
             arguments["device"] = torch.device("cpu")
         started = time.monotonic()
         with _in_pytorch():
-            expected = list(_leaves(op(**arguments)))
+            expected = list(leaves(op(**arguments)))
         took(time.monotonic() - started)
         compares_values = not _draws(op, arguments) and not op._opname.startswith(_UNINITIALISED)
         defaults = {item.name: item.default_value for item in op._schema.arguments if item.has_default_value()}
@@ -134,7 +135,7 @@ class Trial:
         failure: Exception | None = None
         for form, (args, kwargs) in enumerate(calls(operator, path, translated, defaults, parameters_of(function))):
             try:
-                got = list(_leaves(self._values.called(function, args, kwargs)))
+                got = list(leaves(self._values.called(function, args, kwargs)))
                 self._compare(expected, got, compares_values)
             except Mismatch as mismatch:
                 failure = mismatch
@@ -177,10 +178,10 @@ class Trial:
         self, op: Any, function: Any, args: Any, kwargs: Any, arguments: dict[str, Any], translated: dict[str, Any]
     ) -> None:
         """Compare the gradients of a weighted sum of all results that have a gradient."""
-        pairs = zip(_leaves(arguments), _leaves(translated), strict=True)
+        pairs = zip(leaves(arguments), leaves(translated), strict=True)
         wanted = [(ours, theirs) for ours, theirs in pairs if _wants_gradient(ours)]
         with _in_pytorch():
-            results = list(_leaves(op(**arguments)))
+            results = list(leaves(op(**arguments)))
             weights = {place: _weights(result) for place, result in enumerate(results) if _wants_gradient(result)}
             if not wanted or not weights:
                 return
@@ -201,7 +202,7 @@ class Trial:
             def put(value: Any) -> Any:
                 return laid[places[id(value)]] if id(value) in places else value
 
-            outcome = list(_leaves(function(*mapped(args, put), **mapped(kwargs, put))))
+            outcome = list(leaves(function(*mapped(args, put), **mapped(kwargs, put))))
             sums = [(layout.turned(outcome[place]) * each).sum() for place, each in factors.items()]
             first, *more = (_real(each, self._values.FUNCTIONS) for each in sums)
             return reduce(add, more, first)
@@ -252,25 +253,6 @@ def _real(number: Any, functions: Any) -> Any:
 
 def _wants_gradient(value: Any) -> bool:
     return isinstance(value, torch.Tensor) and bool(value.requires_grad)
-
-
-def mapped(value: Any, function: Callable[[Any], object]) -> Any:
-    """Apply a function to all leaves of nested dicts, lists and tuples; lists become tuples."""
-    if isinstance(value, dict):
-        return {key: mapped(item, function) for key, item in value.items()}
-    if isinstance(value, (list, tuple)):
-        return tuple(mapped(item, function) for item in value)  # many MindSpore functions refuse lists
-    return function(value)
-
-
-def _leaves(value: Any) -> Iterator[Any]:
-    if isinstance(value, dict):
-        value = tuple(value.values())
-    if isinstance(value, (list, tuple)):
-        for item in value:
-            yield from _leaves(item)
-    else:
-        yield value
 
 
 def _first_line(error: BaseException) -> str:

@@ -5,45 +5,19 @@ from __future__ import annotations
 IDLE = frozenset(
     {
         *("empty", "empty_like", "empty_strided", "new_empty", "new_empty_strided", "lift_fresh", "set", "resize"),
-        *("zeros", "zeros_like", "new_zeros", "ones", "ones_like", "new_ones", "full", "full_like", "new_full", "fill"),
-        *("zero", "scalar_tensor", "arange", "linspace", "eye", "rand", "randn", "randint", "rand_like", "randn_like"),
-        *("normal", "uniform", "random", "bernoulli", "native_dropout", "randperm", "record_stream", "is_pinned"),
-        *("item", "_local_scalar_dense", "copy", "clone", "_to_copy", "_reshape_copy", "cat", "stack", "index"),
-        *(
-            "index_select",
-            "gather",
-            "embedding",
-            "take",
-            "take_along_dim",
-            "repeat",
-            "repeat_interleave",
-            "flip",
-            "roll",
-        ),
-        *("constant_pad_nd", "reflection_pad1d", "reflection_pad2d", "replication_pad1d", "replication_pad2d"),
-        *(
-            "slice_scatter",
-            "select_scatter",
-            "as_strided_scatter",
-            "scatter",
-            "index_copy",
-            "index_put",
-            "_index_put_impl",
-        ),
-        *(
-            "masked_fill",
-            "masked_select",
-            "tril",
-            "triu",
-            "im2col",
-            "pixel_shuffle",
-            "pixel_unshuffle",
-            "channel_shuffle",
-        ),
-        *("upsample_nearest1d", "upsample_nearest2d", "upsample_nearest3d", "_unsafe_index", "one_hot", "nonzero"),
+        *("zeros", "zeros_like", "new_zeros", "ones", "ones_like", "new_ones", "full", "full_like", "new_full"),
+        *("fill", "zero", "scalar_tensor", "arange", "linspace", "eye", "rand", "randn", "randint", "rand_like"),
+        *("randn_like", "normal", "uniform", "random", "bernoulli", "native_dropout", "randperm", "record_stream"),
+        *("is_pinned", "item", "_local_scalar_dense", "copy", "clone", "_to_copy", "_reshape_copy", "cat", "stack"),
+        *("index", "index_select", "gather", "embedding", "take", "take_along_dim", "repeat", "repeat_interleave"),
+        *("flip", "roll", "constant_pad_nd", "reflection_pad1d", "reflection_pad2d", "replication_pad1d"),
+        *("replication_pad2d", "slice_scatter", "select_scatter", "as_strided_scatter", "scatter", "index_copy"),
+        *("index_put", "_index_put_impl", "masked_fill", "masked_select", "tril", "triu", "im2col", "pixel_shuffle"),
+        *("pixel_unshuffle", "channel_shuffle", "upsample_nearest1d", "upsample_nearest2d", "upsample_nearest3d"),
+        *("_unsafe_index", "one_hot", "nonzero"),
     }
 )
-"""Operators that only make, draw and move numbers."""
+"""Operators that only make, draw or move numbers."""
 PER_ELEMENT = {
     **dict.fromkeys(("addcmul", "addcdiv", "linalg_vector_norm", "norm", "dist", "xlogy"), 2),
     **dict.fromkeys(("mse_loss", "sigmoid", "softplus", "elu", "celu", "selu", "hardsigmoid", "lerp"), 3),

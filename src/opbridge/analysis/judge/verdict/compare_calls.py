@@ -153,7 +153,7 @@ def _has_weights_of_reference(trial: Trial, expected: Path, folder: Path) -> boo
 
 
 def _output(path: Path, wanted: object) -> object:
-    """Return an output; None, which is not an output of the reference, if the file is not there or is none."""
+    """Return an output; None, which the reference never returns, if the file is missing or cannot be read."""
     try:
         return load_as(path, wanted)
     except InputError:

@@ -21,28 +21,14 @@ def lstm(
     batch_first: bool,
 ) -> Any:
     """Run an LSTM; return the outputs, and the last hidden and cell states of all layers."""
-    hidden, cells = hx
-    values = input.swapaxes(0, 1) if batch_first else input
-    directions = 2 if bidirectional else 1
-    size = len(params) // (num_layers * directions)
-    last_hidden, last_cells = [], []
-    for layer in range(num_layers):
-        results = []
-        for direction in range(directions):
-            place = layer * directions + direction
-            weights = params[place * size : (place + 1) * size]
-            found, h, c = _lstm_layer(values, hidden[place], cells[place], weights, has_biases, direction == 1)
-            results.append(found)
-            last_hidden.append(h)
-            last_cells.append(c)
-        values = ops.concat(results, -1) if bidirectional else results[0]
-        if train and dropout > 0 and layer < num_layers - 1:
-            values = ops.dropout(values, dropout)
-    output = values.swapaxes(0, 1) if batch_first else values
-    return output, ops.stack(last_hidden), ops.stack(last_cells)
+    output, (hidden, cells) = _run(
+        _lstm_layer, input, tuple(hx), params, has_biases, num_layers, dropout, train, bidirectional, batch_first
+    )
+    return output, hidden, cells
 
 
-def _lstm_layer(values: Any, h: Any, c: Any, weights: Any, has_biases: bool, backwards: bool) -> Any:
+def _lstm_layer(values: Any, states: Any, weights: Any, has_biases: bool, backwards: bool) -> Any:
+    h, c = states
     count = values.shape[0]
     given = ops.matmul(values, weights[0].swapaxes(0, 1))
     if has_biases:
@@ -55,7 +41,7 @@ def _lstm_layer(values: Any, h: Any, c: Any, weights: Any, has_biases: bool, bac
         c = ops.sigmoid(forget) * c + ops.sigmoid(inward) * tanh(new)
         h = ops.sigmoid(outward) * tanh(c)
         found.append(h)
-    return _in_order(found, backwards), h, c
+    return _in_order(found, backwards), (h, c)
 
 
 def _in_order(found: Any, backwards: bool) -> Any:
@@ -74,13 +60,16 @@ def gru(
     batch_first: bool,
 ) -> Any:
     """Run a GRU; return the outputs, and the last hidden states of all layers."""
-    return _run(_gru_layer, input, hx, params, has_biases, num_layers, dropout, train, bidirectional, batch_first)
+    output, (hidden,) = _run(
+        _gru_layer, input, (hx,), params, has_biases, num_layers, dropout, train, bidirectional, batch_first
+    )
+    return output, hidden
 
 
 def _run(
     run_layer: Any,
     input: Any,
-    hx: Any,
+    states: Any,
     params: Any,
     has_biases: bool,
     num_layers: int,
@@ -89,6 +78,7 @@ def _run(
     bidirectional: bool,
     batch_first: bool,
 ) -> Any:
+    """Run all layers; return the outputs, and each of the states after the last step, for all layers."""
     values = input.swapaxes(0, 1) if batch_first else input
     directions = 2 if bidirectional else 1
     size = len(params) // (num_layers * directions)
@@ -98,17 +88,19 @@ def _run(
         for direction in range(directions):
             place = layer * directions + direction
             weights = params[place * size : (place + 1) * size]
-            found, h = run_layer(values, hx[place], weights, has_biases, direction == 1)
+            before = tuple([each[place] for each in states])
+            found, after = run_layer(values, before, weights, has_biases, direction == 1)
             results.append(found)
-            last.append(h)
+            last.append(after)
         values = ops.concat(results, -1) if bidirectional else results[0]
         if train and dropout > 0 and layer < num_layers - 1:
             values = ops.dropout(values, dropout)
     output = values.swapaxes(0, 1) if batch_first else values
-    return output, ops.stack(last)
+    return output, tuple([ops.stack([after[kind] for after in last]) for kind in range(len(states))])
 
 
-def _gru_layer(values: Any, h: Any, weights: Any, has_biases: bool, backwards: bool) -> Any:
+def _gru_layer(values: Any, states: Any, weights: Any, has_biases: bool, backwards: bool) -> Any:
+    (h,) = states
     count = values.shape[0]
     given = ops.matmul(values, weights[0].swapaxes(0, 1))
     if has_biases:
@@ -125,7 +117,7 @@ def _gru_layer(values: Any, h: Any, weights: Any, has_biases: bool, backwards: b
         proposed = tanh(new + ops.sigmoid(reset + own_reset) * own_new)
         h = proposed + kept * (h - proposed)
         found.append(h)
-    return _in_order(found, backwards), h
+    return _in_order(found, backwards), (h,)
 
 
 def rnn_tanh(
@@ -140,7 +132,10 @@ def rnn_tanh(
     batch_first: bool,
 ) -> Any:
     """Run a recurrent network with tanh; return the outputs, and the last hidden states of all layers."""
-    return _run(_tanh_layer, input, hx, params, has_biases, num_layers, dropout, train, bidirectional, batch_first)
+    output, (hidden,) = _run(
+        _tanh_layer, input, (hx,), params, has_biases, num_layers, dropout, train, bidirectional, batch_first
+    )
+    return output, hidden
 
 
 def rnn_relu(
@@ -155,18 +150,22 @@ def rnn_relu(
     batch_first: bool,
 ) -> Any:
     """Run a recurrent network with relu; return the outputs, and the last hidden states of all layers."""
-    return _run(_relu_layer, input, hx, params, has_biases, num_layers, dropout, train, bidirectional, batch_first)
+    output, (hidden,) = _run(
+        _relu_layer, input, (hx,), params, has_biases, num_layers, dropout, train, bidirectional, batch_first
+    )
+    return output, hidden
 
 
-def _tanh_layer(values: Any, h: Any, weights: Any, has_biases: bool, backwards: bool) -> Any:
-    return _plain_layer(tanh, values, h, weights, has_biases, backwards)
+def _tanh_layer(values: Any, states: Any, weights: Any, has_biases: bool, backwards: bool) -> Any:
+    return _plain_layer(tanh, values, states, weights, has_biases, backwards)
 
 
-def _relu_layer(values: Any, h: Any, weights: Any, has_biases: bool, backwards: bool) -> Any:
-    return _plain_layer(ops.relu, values, h, weights, has_biases, backwards)
+def _relu_layer(values: Any, states: Any, weights: Any, has_biases: bool, backwards: bool) -> Any:
+    return _plain_layer(ops.relu, values, states, weights, has_biases, backwards)
 
 
-def _plain_layer(activate: Any, values: Any, h: Any, weights: Any, has_biases: bool, backwards: bool) -> Any:
+def _plain_layer(activate: Any, values: Any, states: Any, weights: Any, has_biases: bool, backwards: bool) -> Any:
+    (h,) = states
     count = values.shape[0]
     given = ops.matmul(values, weights[0].swapaxes(0, 1))
     if has_biases:
@@ -176,4 +175,4 @@ def _plain_layer(activate: Any, values: Any, h: Any, weights: Any, has_biases: b
     for step in range(count):
         h = activate(given[count - 1 - step if backwards else step] + ops.matmul(h, turned))
         found.append(h)
-    return _in_order(found, backwards), h
+    return _in_order(found, backwards), (h,)
