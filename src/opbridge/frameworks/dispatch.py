@@ -29,11 +29,26 @@ class Runtime(Protocol):
         """Return the place of an operator in its library."""
 
 
+class _OfCompiler:
+    """The operator of the framework whose compiler asks for this attribute.
+
+    MindSpore's parser would read the source of a property; it gets the value of any other descriptor.
+    """
+
+    def __get__(self, op: NativeOp, owner: object = None) -> Any:
+        if op._asked_by_mindspore():
+            return op.mindspore
+        op._expect_torch()
+        return op.torch
+
+
 class NativeOp(Dispatcher, Op):
     """An Op whose call runs no Python: CPython enters the native dispatcher and never reads `__call__` below.
 
-    torch.compile traces Python and does read it; it finds the operator in torch.ops there.
+    Compilers of Python source do read it: torch.compile finds the operator in torch.ops there, and MindSpore its Cell.
     """
+
+    _of_compiler = _OfCompiler()
 
     def __init__(self, name: str) -> None:
         self.name = name  # bind sets the rest, every time
@@ -51,9 +66,8 @@ class NativeOp(Dispatcher, Op):
         )
 
     def __call__(self, *args: object, **kwargs: object) -> Any:
-        """Call the operator in `torch.ops`; only torch.compile reads this."""
-        self._expect_torch()
-        return self.torch(*args, **kwargs)
+        """Call the operator of the framework that compiles this line; nobody else reads it."""
+        return self._of_compiler(*args, **kwargs)
 
     @property
     def torch(self) -> Any:
@@ -66,6 +80,11 @@ class NativeOp(Dispatcher, Op):
         """Refuse who else reads `__call__`, as Paddle's to_static does."""
         if "torch" not in sys.modules:
             raise UnsupportedError(static_graph(self.name))
+
+    @untraced
+    def _asked_by_mindspore(self) -> bool:
+        """Say whether MindSpore's parser asks for `_of_compiler`."""
+        return str(sys._getframe(2).f_globals.get("__name__")).startswith("mindspore.")
 
     @untraced
     def _meet_torch(self) -> None:

@@ -22,7 +22,7 @@ _PLACE = "operator "
 """The prefix of the attributes that hold operators; no other attribute name contains a space."""
 
 Reopened = tuple[Callable[..., "OpLibrary"], tuple[object, ...]]
-Method = TypeVar("Method", bound=Callable[..., None])
+Method = TypeVar("Method", bound=Callable[..., object])
 
 
 def untraced(method: Method) -> Method:

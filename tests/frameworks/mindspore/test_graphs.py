@@ -12,6 +12,7 @@ import pytest
 from subprocesses import python
 
 import opbridge as ob
+from opbridge.base.errors import CallError
 from opbridge.waist.op import OpLibrary
 
 ms = pytest.importorskip("mindspore")
@@ -73,6 +74,23 @@ def test_sizes_that_do_not_agree_when_the_graph_runs(lib: OpLibrary) -> None:
         network.set_inputs(*unknown([None, 2], [None, 2]))
         with pytest.raises(RuntimeError, match=r"obtest::product: argument 'y' has shape \[4, 2\], expected \[3, 2\]"):
             network(ms.Tensor(array(3, 2)), ms.Tensor(array(4, 2))).asnumpy()
+    finally:
+        ms.set_context(mode=ms.PYNATIVE_MODE)
+
+
+def test_the_operator_itself_is_its_cell_in_a_graph(lib: OpLibrary) -> None:
+    torch = pytest.importorskip("torch")
+    traced = torch.compile(lib.product, backend="eager", fullgraph=True)
+    x, y = array(3, 2), array(3, 2) + 1
+    network = Network(lib.product)
+    ms.set_context(mode=ms.GRAPH_MODE)
+    try:
+        for _ in range(2):  # torch.compile reads the same line, before and after
+            np.testing.assert_array_equal(traced(torch.from_numpy(x), torch.from_numpy(y)), x * y)
+            np.testing.assert_array_equal(network(ms.Tensor(x), ms.Tensor(y)).asnumpy(), x * y)
+        np.testing.assert_array_equal(ms.grad(network)(ms.Tensor(x), ms.Tensor(y)).asnumpy(), y)
+        with pytest.raises(CallError, match=r"^obtest::product"):
+            network(ms.Tensor(x))
     finally:
         ms.set_context(mode=ms.PYNATIVE_MODE)
 

@@ -227,7 +227,7 @@ NumpyCall::Layout NumpyCall::layout(const OutPlan& out, SmallShape<int64_t>& sha
     const int code = evaluate_dtype<int64_t>(out.program.data(), out.program.size(), environment);
     return {static_cast<int>(shape.size()), reinterpret_cast<const npy_intp*>(shape.data()), code};
   } catch (const RuleFailure& failure) {
-    fail(std::string("the operator's out rule does not work for these arguments: ") + failure.what());
+    fail(std::string("these arguments give no shape or dtype for the output: ") + failure.what());
   }
 }
 

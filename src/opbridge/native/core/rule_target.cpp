@@ -125,7 +125,7 @@ auto RuleTarget::evaluate(const std::vector<Shape>& inputs, Evaluate evaluate) c
   try {
     return evaluate(environment);
   } catch (const RuleFailure& failure) {
-    fail(std::string("the operator's out rule does not work for these arguments: ") + failure.what());
+    fail(std::string("these arguments give no shape or dtype for the output: ") + failure.what());
   }
 }
 
