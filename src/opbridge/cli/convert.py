@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from opbridge._version import __version__
-from opbridge.base.errors import InputError, ToolchainError
+from opbridge.base.errors import InputError, ToolchainError, UnsupportedError
 from opbridge.build.cache import Cache
 from opbridge.cli.json_output import add_json, people_read_stderr, print_json
 from opbridge.cli.output_paths import require_writable, require_writable_folder
@@ -28,7 +28,7 @@ _ROWS = 12
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of `opbridge convert`."""
-    parser.add_argument("target", metavar="MODULE:MODEL", help="a class, a function as module:make(), or a model")
+    parser.add_argument("model", metavar="MODULE:MODEL", help="a class, a function as module:make(), or a model")
     parser.add_argument(
         "--input",
         action="append",
@@ -49,6 +49,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--native-only", action="store_true", help="use only operators of the framework, or report why not"
+    )
+    parser.add_argument(
+        "--target",
+        metavar="DEVICE",
+        help="ascend: a MindSpore package for the NPU, with check_on_device.py to compare it with PyTorch there",
     )
     parser.add_argument(
         "--check",
@@ -81,11 +86,19 @@ def _convert(options: argparse.Namespace) -> dict[str, object]:
     from opbridge.models.scan.run_target import loaded_model
     from opbridge.models.scan.trials import TITLES
 
-    with Cache().step(f"converting {options.target}"):
-        model = loaded_model(options.target)
+    with Cache().step(f"converting {options.model}"):
+        model = loaded_model(options.model)
         args, kwargs = _inputs(options)
         started = time.perf_counter()
-        made = converted(model, args, kwargs, to=options.to, prefer=options.prefer, native_only=options.native_only)
+        made = converted(
+            model,
+            args,
+            kwargs,
+            to=options.to,
+            prefer=options.prefer,
+            native_only=options.native_only,
+            device=options.target,
+        )
         made.write(options.output)
         took = time.perf_counter() - started
     print(green(f"{bold(str(options.output))}: {len(made.state)} values    ({took:.1f} s)"))
@@ -101,9 +114,25 @@ def _convert(options: argparse.Namespace) -> dict[str, object]:
         "notes": made.notes,
         "seconds": took,
     }
+    if made.device:
+        _print_device(made, options)
     checked = _checked(model, made, (args, kwargs), options) if options.check else {}
     print(_kernels(made, TITLES[made.to], options.prefer))
     return {**document, **checked}
+
+
+def _print_device(made: Converted, options: argparse.Namespace) -> None:
+    """Say how to check the package on the device, and what could not be tried here."""
+    name = options.output.name
+    if made.documented:
+        print(f"  by MindSpore's documentation, because only an NPU can run them: {', '.join(made.documented)}")
+        if options.check:
+            raise UnsupportedError(
+                f"--check runs the network here, and this device has no kernels for {', '.join(made.documented)}\n"
+                f"  on the NPU: python -m {name}.check_on_device"
+            )
+    there = f"there: python -m {name}.check_on_device" if made.example else "it draws random numbers, so none are kept"
+    print(f"  not run on an NPU yet; {there}")
 
 
 def _kernels(made: Converted, framework: str, prefer: str | None) -> str:

@@ -27,6 +27,7 @@ _COUNTED = {
     State.MISSING: "missing",
     State.FAILS: "failing",
     State.DIFFERS: "different",
+    State.ELSEWHERE: "only on Ascend",
     State.NO_GRADIENT: "without their gradient",
     State.UNTRIED: "not tried",
 }

@@ -14,13 +14,15 @@ from typing import Any
 from opbridge.base.errors import InputError, UnsupportedError, did_you_mean
 from opbridge.build.cache.filesystem import folder_of_this_process
 from opbridge.frameworks import FRAMEWORKS, installed
-from opbridge.models.conversion import native_operators, opaque_modules, standalone, weights
+from opbridge.models.conversion import device_check, native_operators, opaque_modules, standalone, weights
 from opbridge.models.conversion.example_run import example_run
 from opbridge.models.conversion.exported_graphs import Exported, export
 from opbridge.models.conversion.function_source import MARK
 from opbridge.models.scan.trials import TITLES
 
 WEIGHTS = "weights.safetensors"
+DEVICES = ("ascend",)
+"""The devices other than the CPU that a package can be for."""
 PREFERENCES = ("aten", "native")
 DEFAULTS = {"jax": "native", "mindspore": "aten"}
 """The preference for each framework where none is given."""
@@ -46,6 +48,8 @@ class Converted:
     """The differences between the converted network and the PyTorch network."""
     example: Mapping[str, Any] = field(default_factory=dict, repr=False)
     """The example inputs and the results of PyTorch, as `input.0` and `result.0`; empty if the network is random."""
+    device: str | None = None
+    """The device that the package is for, if it is not the CPU: `ascend`."""
     package: Any = field(default=None, repr=False, compare=False)
     """The object that wrote the source and knows what each of its names represents."""
 
@@ -53,6 +57,12 @@ class Converted:
     def is_standalone(self) -> bool:
         """Whether the framework computes everything, so that the package imports neither PyTorch nor opbridge."""
         return not self.operators and not self.package.operators.needs_pytorch and self.package.natives is not None
+
+    @property
+    def documented(self) -> tuple[str, ...]:
+        """ATen names of native operators that no CPU can try: they follow the documentation of the framework."""
+        natives = self.package.natives
+        return tuple(name for name in self.native if natives is not None and natives.is_documented(name))
 
     def require_native(self) -> None:
         """Raise UnsupportedError if operators remain that the framework does not compute itself."""
@@ -89,6 +99,8 @@ class Converted:
         if not self.is_standalone:
             return own
         test = {"test_network.py": standalone.test_text(self.to, MARK)} if self.example else {}
+        if self.device and self.example:
+            test["check_on_device.py"] = device_check.text(MARK)
         return {name: standalone.relative(text) for name, text in own.items()} | standalone.files(self.to) | test
 
 
@@ -101,14 +113,15 @@ def converted(
     dynamic_shapes: Any = None,
     prefer: str | None = None,
     native_only: bool = False,
+    device: str | None = None,
 ) -> Converted:
     """Convert a PyTorch module to the source of the framework `to`.
 
     The parameters are those of `convert`. `native_only` refuses a network with operators that the framework does not
-    compute itself.
+    compute itself. So does the device `ascend`, which also takes operators that only an NPU can run.
 
     Raises:
-        InputError: The module is not a torch.nn.Module, or `to` or `prefer` is unknown.
+        InputError: The module is not a torch.nn.Module, or `to`, `prefer` or `device` is unknown.
         UnsupportedError: The network cannot be exported or rendered.
     """
     if not hasattr(module, "named_parameters"):
@@ -125,10 +138,12 @@ def converted(
         raise InputError(
             f"operators cannot be preferred as '{prefer}'", hint=did_you_mean(prefer, PREFERENCES) or "aten or native"
         )
-    example = example_run(module, args, kwargs or {})
+    _require_device(device, to)
+    native_only = native_only or device is not None
+    example = example_run(module, args, kwargs or {}, differentiated=device is not None)
     exported = export(module, args, kwargs or {}, dynamic_shapes, needs_sizes=to == "jax")
     tries = prefer == "native" or native_only
-    own = native_operators.tried(module, args, kwargs or {}, to) if tries else None
+    own = native_operators.tried(module, args, kwargs or {}, to, on_ascend=device is not None) if tries else None
     package_of = importlib.import_module(f"opbridge.models.conversion.{to}_package").Package
     package = package_of(exported, own)
     source = package.source()
@@ -139,10 +154,17 @@ def converted(
     kept = opaque_modules.kept(used)
     arrays = {name: array_of(value) for name, value in example.items()}
     why, notes = package.in_the_way(), exported.notes
-    made = Converted(to, source, _state(exported), used, native, why, kept, notes, arrays, package)
+    made = Converted(to, source, _state(exported), used, native, why, kept, notes, arrays, device, package)
     if native_only:
         made.require_native()
     return made
+
+
+def _require_device(device: str | None, to: str) -> None:
+    if device not in (None, *DEVICES):
+        raise InputError(f"a network cannot be converted for '{device}'", hint=" or ".join(DEVICES))
+    if device == "ascend" and to != "mindspore":
+        raise InputError(f"an Ascend NPU runs MindSpore, not {TITLES[to]}", hint="--to mindspore --target ascend")
 
 
 def convert(

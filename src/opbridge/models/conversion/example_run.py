@@ -17,8 +17,12 @@ from opbridge.models.scan.nested_values import tensors
 _TORCH = os.path.dirname(torch.__file__) + os.sep
 
 
-def example_run(module: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> dict[str, Any]:
+def example_run(
+    module: Any, args: Sequence[Any], kwargs: Mapping[str, Any], *, differentiated: bool = False
+) -> dict[str, Any]:
     """Return the example inputs and the results of a network in inference, by name; none if it is random.
+
+    `differentiated` adds the gradients of the trained values: those of a sum of the results times `factor.0` and so on.
 
     The network and the inputs are left unchanged. A network that runs without gradients only is accepted.
 
@@ -28,7 +32,7 @@ def example_run(module: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> 
     before, modes = taken_aside(module), {part: part.training for part in module.modules()}
     try:
         try:
-            return _named(module.eval(), args, kwargs)
+            return _named(module.eval(), args, kwargs, differentiated=differentiated)
         except Exception:
             put_back(module, before)
             with torch.no_grad():
@@ -48,7 +52,9 @@ def example_run(module: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> 
             part.training = was
 
 
-def _named(module: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> dict[str, Any]:
+def _named(
+    module: Any, args: Sequence[Any], kwargs: Mapping[str, Any], *, differentiated: bool = False
+) -> dict[str, Any]:
     own_args, own_kwargs = tree_map_only(torch.Tensor, _copied, (tuple(args), dict(kwargs)))
     with torch.random.fork_rng(devices=[]):
         state = torch.get_rng_state()
@@ -56,7 +62,26 @@ def _named(module: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> dict[
         is_random = not torch.equal(state, torch.get_rng_state())
     given = {f"input.{place}": each for place, each in enumerate(tensors([*args, *kwargs.values()]))}
     found = {f"result.{place}": each for place, each in enumerate(tensors(results))}
-    return {} if is_random else {name: each.detach().clone() for name, each in {**given, **found}.items()}
+    if is_random:
+        return {}
+    more = _gradients(module, list(found.values())) if differentiated else {}
+    return {name: each.detach().clone() for name, each in {**given, **found, **more}.items()}
+
+
+def _gradients(module: Any, results: Sequence[torch.Tensor]) -> dict[str, torch.Tensor]:
+    """Return the gradients of a weighted sum of the results that have one, and the weights."""
+    factors = {
+        f"factor.{place}": torch.arange(each.numel(), dtype=torch.float64).cos().reshape(each.shape).float()
+        for place, each in enumerate(results)
+        if each.requires_grad and each.is_floating_point()
+    }
+    trained = {name: each for name, each in module.named_parameters() if each.requires_grad}
+    if not factors or not trained:
+        return {}
+    total = torch.stack([(results[int(name[7:])].float() * factor).sum() for name, factor in factors.items()]).sum()
+    found = torch.autograd.grad(total, list(trained.values()), allow_unused=True)
+    named = {f"gradient.{name}": each for name, each in zip(trained, found, strict=True) if each is not None}
+    return {**factors, **named}
 
 
 def _copied(tensor: torch.Tensor) -> torch.Tensor:

@@ -35,6 +35,8 @@ class Natives:
     framework: str
     operators: Mapping[str, ScannedOperator]
     verdicts: Mapping[str, Verdict]
+    on_ascend: bool = False
+    """Whether to take functions of `mindspore.mint` by their documentation that only an Ascend NPU can run."""
     unseen: dict[tuple[str, str], tuple[Any, dict[str, Any]]] = field(default_factory=dict, compare=False)
     """Calls in the graphs that the network did not make itself: the operator and its arguments, by what tells them."""
 
@@ -53,7 +55,7 @@ class Natives:
         if verdict is None or not any(_told(_by_name(each), defaults) == told_apart for each in seen):
             self.unseen.setdefault((name, repr(told_apart)), (op, dict(bound)))
             return None
-        if verdict.state is not State.HAS or verdict.form is None:
+        if verdict.form is None or not (verdict.state is State.HAS or self.is_documented(name)):
             return None
         parameters = parameters_of(find(values_of(self.framework).ROOT, verdict.path))
         try:
@@ -61,6 +63,12 @@ class Natives:
             return _written(verdict.path, *ways[verdict.form])
         except (AttributeError, TypeError, IndexError):  # the form needs a value, but has an expression
             return None
+
+    def is_documented(self, name: str) -> bool:
+        """Return whether an operator is taken by its documentation: `mint` says that it follows PyTorch."""
+        verdict = self.verdicts.get(name)
+        is_elsewhere = verdict is not None and verdict.state is State.ELSEWHERE and verdict.path.startswith("mint.")
+        return self.on_ascend and is_elsewhere
 
     @property
     def forms(self) -> str:
@@ -88,7 +96,7 @@ class Natives:
             elif (known.path, known.form, known.state) == (found[name].path, found[name].form, found[name].state):
                 more = {*operators[name].signatures, *operator.signatures}
                 operators[name] = replace(operators[name], signatures=more)
-        return Natives(self.framework, operators, verdicts)
+        return Natives(self.framework, operators, verdicts, self.on_ascend)
 
     def in_the_way(self, names: Iterable[str]) -> dict[str, str]:
         """Return why each of the operators stays with PyTorch."""
@@ -103,7 +111,9 @@ class Natives:
         return f"{why}, at {operator.place}"
 
 
-def tried(module: torch.nn.Module, args: Sequence[Any], kwargs: Mapping[str, Any], framework: str) -> Natives:
+def tried(
+    module: torch.nn.Module, args: Sequence[Any], kwargs: Mapping[str, Any], framework: str, *, on_ascend: bool = False
+) -> Natives:
     """Run a network in inference and in training, and try the operators that it calls in a framework.
 
     The network is left unchanged.
@@ -123,7 +133,7 @@ def tried(module: torch.nn.Module, args: Sequence[Any], kwargs: Mapping[str, Any
             for part, was in modes.items():
                 part.training = was
         found = verdicts_on(recorder.operators.values(), framework, values_of(framework).device(), Cache())
-    return Natives(framework, recorder.operators, found)
+    return Natives(framework, recorder.operators, found, on_ascend)
 
 
 def _brought(calls: Iterable[tuple[Any, dict[str, Any]]], folder: Path) -> dict[str, ScannedOperator]:

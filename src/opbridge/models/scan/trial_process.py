@@ -37,6 +37,10 @@ _TOLERANCES = {
 }
 _OF_ARGUMENTS = re.compile(r"argument|calling|should be one of")
 """Matches errors for a call that does not fit: MindSpore raises TypeError, as for dtypes without a kernel."""
+_ELSEWHERE = re.compile(
+    r"kernel \w+ unregistered|only supports Ascend|Create kernelmod for op \w+ failed|Unsupported op \[\w+\] on CPU"
+)
+"""Matches errors of MindSpore for a function that has no kernel for the CPU."""
 _UNINITIALISED = ("empty", "new_empty", "resize")
 
 
@@ -46,6 +50,14 @@ class Mismatch(Exception):
 
 class NoGradient(Exception):
     """The value is right, and its gradient is wrong or missing."""
+
+
+class ElsewhereError(Exception):
+    """The framework has a kernel for another device only."""
+
+    def __init__(self, reason: str, form: int) -> None:
+        super().__init__(reason)
+        self.form = form
 
 
 class NotTried(Exception):
@@ -102,7 +114,7 @@ class Trial:
             return {"state": "not tried"}
         try:
             given = (torch.load(example, weights_only=True)["arguments"] for example in examples)
-            forms = {self._check(operator, path, function, arguments, took) for arguments in given}
+            return _agreeing([self._tried(operator, path, function, arguments, took) for arguments in given])
         except Mismatch as mismatch:
             return {"state": "differs", "reason": str(mismatch)}
         except NotTried as failure:
@@ -111,7 +123,13 @@ class Trial:
             return {"state": "no gradient", "reason": str(failure)}
         except Exception as failure:  # any error of the framework is the answer
             return {"state": "fails", "reason": _first_line(failure)}
-        return {"state": "has", "form": forms.pop() if len(forms) == 1 else None}
+
+    def _tried(self, *call: Any) -> tuple[int, str]:
+        """Return the index of the call that agrees, or of the first that needs another device, and why it does."""
+        try:
+            return self._check(*call), ""
+        except ElsewhereError as failure:
+            return failure.form, str(failure)
 
     def _check(
         self,
@@ -140,10 +158,15 @@ class Trial:
             except Mismatch as mismatch:
                 failure = mismatch
             except Exception as error:
+                _expect_here(error, form)
                 failure = failure or error
             else:
                 if compares_values:
-                    self._check_gradient(op, function, args, kwargs, arguments, translated)
+                    try:
+                        self._check_gradient(op, function, args, kwargs, arguments, translated)
+                    except NoGradient as error:
+                        _expect_here(error, form)
+                        raise
                 return form
         if failure is None or (isinstance(failure, TypeError) and _OF_ARGUMENTS.search(str(failure))):
             raise Mismatch("it takes other arguments")
@@ -222,6 +245,14 @@ class Trial:
         return mapped(value, self._values.leaf)
 
 
+def _agreeing(tried: list[tuple[int, str]]) -> dict[str, object]:
+    """Return the answer for examples that all agree, or cannot be computed on this device."""
+    forms = {form for form, _ in tried}
+    reason = next((reason for _, reason in tried if reason), "")
+    found = {"state": "only on Ascend", "reason": reason} if reason else {"state": "has"}
+    return {**found, "form": forms.pop() if len(forms) == 1 else None}
+
+
 def _torch_operator(name: str) -> Any:
     qualified, _, overload = name.partition(".")
     namespace, _, base = qualified.partition("::")
@@ -255,9 +286,17 @@ def _wants_gradient(value: Any) -> bool:
     return isinstance(value, torch.Tensor) and bool(value.requires_grad)
 
 
+def _expect_here(error: Exception, form: int) -> None:
+    """Raise ElsewhereError if an error says that the framework has no kernel for this device."""
+    if _ELSEWHERE.search(str(error)):
+        raise ElsewhereError(_first_line(error), form) from error
+
+
 def _first_line(error: BaseException) -> str:
-    lines = str(error).strip().splitlines()
-    return lines[0].strip().rstrip(".") if lines else type(error).__name__
+    lines = [line.strip() for line in str(error).splitlines()]
+    if lacks := _ELSEWHERE.search(str(error)):
+        return lacks[0]
+    return next((line.rstrip(".") for line in lines if re.search(r"\w", line)), type(error).__name__)
 
 
 if __name__ == "__main__":

@@ -49,6 +49,8 @@ class State(Enum):
     MISSING = "missing"
     FAILS = "fails"
     DIFFERS = "differs"
+    ELSEWHERE = "only on Ascend"
+    """The framework has no kernel for this device; `form` is the first call that fits the arguments."""
     NO_GRADIENT = "no gradient"
     UNTRIED = "not tried"
     """The name exists, but there are no arguments to call it with."""
@@ -62,7 +64,8 @@ class State(Enum):
     @property
     def rank(self) -> int:
         """How near the state is to having the operator."""
-        return {State.MISSING: 0, State.FAILS: 1, State.DIFFERS: 1, State.NO_GRADIENT: 2}.get(self, 3)
+        below = (State.MISSING, State.FAILS, State.ELSEWHERE, State.NO_GRADIENT)
+        return 1 if self is State.DIFFERS else below.index(self) if self in below else len(below)
 
 
 @dataclass(frozen=True)
