@@ -34,6 +34,27 @@ def test_a_flag_that_nobody_waits_for(cores: Any) -> None:
         cores.run("nobody_waits", None, blocks=2)
 
 
+def test_flags_between_two_blocks_order_what_they_share(cores: Any) -> None:
+    sums, flags = np.zeros(5, np.float32), np.zeros(5 * 3 * 8, np.int32)
+    cores.run("added_up", sums, flags, 1, 3, blocks=5)
+    np.testing.assert_array_equal(sums, 2 + np.cumsum(np.arange(5)))
+
+
+def test_blocks_that_do_not_wait_for_each_other(cores: Any) -> None:
+    with pytest.raises(AssertionError, match=r"reads what block . writes, and nothing orders the two"):
+        cores.run("added_up", np.zeros(2, np.float32), np.zeros(2 * 8, np.int32), 0, 1, blocks=2)
+
+
+def test_flags_between_two_blocks_are_paired_and_begin_with_zero(cores: Any) -> None:
+    flags = np.zeros(2 * 8, np.int32)
+    with pytest.raises(AssertionError, match=r"set, but never waited for[^\n]*\n.*IBSet"):
+        cores.run("unpaired", flags, 1, blocks=2)
+    with pytest.raises(AssertionError, match=r"waits for [^\n]*\n.*IBWait"):
+        cores.run("unpaired", flags, 0, blocks=2)
+    with pytest.raises(AssertionError, match=r"the flag in gmWorkspace is 7"):
+        cores.run("unpaired", flags + 7, 1, blocks=2)
+
+
 def test_global_memory_is_filled(cores: Any) -> None:
     x = np.zeros(100, np.int32)
     cores.run("filled", x, 90)

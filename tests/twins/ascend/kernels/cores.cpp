@@ -30,6 +30,42 @@ extern "C" __global__ __aicore__ void not_all_set(GM_ADDR x) {
 
 extern "C" __global__ __aicore__ void nobody_waits(GM_ADDR x) { CrossCoreSetFlag<0, PIPE_MTE3>(2); }
 
+// Each block adds its number to the sum of the one before it, which says by IBSet that its sum is there; turn by turn.
+// Who does not wait reads what another block writes.
+extern "C" __global__ __aicore__ void added_up(GM_ADDR x, GM_ADDR flags, uint32_t waits, uint32_t turns) {
+  GlobalTensor<float> sums;
+  GlobalTensor<int32_t> workspace;
+  sums.SetGlobalBuffer((__gm__ float*)x, GetBlockNum());
+  workspace.SetGlobalBuffer((__gm__ int32_t*)flags, GetBlockNum() * turns * 8);
+  TPipe pipe;
+  TBuf<TPosition::VECCALC> memory;
+  pipe.InitBuffer(memory, 32);
+  auto temporary = memory.Get<int32_t>();
+  const int32_t own = GetBlockIdx(), last = GetBlockNum() - 1;
+  for (uint32_t turn = 0; turn < turns; ++turn) {
+    if (waits && own > 0) IBWait(workspace, temporary, own - 1, turn);
+    const float before = own > 0 ? sums.GetValue(own - 1) : turn;
+    sums.SetValue(own, before + own);
+    if (waits && own < last) IBSet(workspace, temporary, own, turn);
+    SyncAll();
+  }
+}
+
+extern "C" __global__ __aicore__ void unpaired(GM_ADDR flags, uint32_t sets) {
+  GlobalTensor<int32_t> workspace;
+  workspace.SetGlobalBuffer((__gm__ int32_t*)flags, GetBlockNum() * 8);
+  TPipe pipe;
+  TBuf<TPosition::VECCALC> memory;
+  pipe.InitBuffer(memory, 32);
+  auto temporary = memory.Get<int32_t>();
+  if (GetBlockIdx() != 0) return;
+  if (sets) {
+    IBSet(workspace, temporary, 0, 0);
+  } else {
+    IBWait(workspace, temporary, 1, 0);
+  }
+}
+
 extern "C" __global__ __aicore__ void filled(GM_ADDR x, uint32_t n) {
   GlobalTensor<int32_t> all;
   all.SetGlobalBuffer((__gm__ int32_t*)x, n);

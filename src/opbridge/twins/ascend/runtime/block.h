@@ -78,6 +78,9 @@ class Block {
   void sync_all(Place at);
   void set_flag_of_cores(bool of_all, uint32_t flag, Place at);
   void wait_for_cores(uint32_t flag, Place at);
+  // The flags that one block sets for another.
+  void set_flag_at(const int32_t* flag, Place at);
+  void wait_flag_at(const int32_t* flag, Place at);
 
   // A store that stays in the scalar unit's cache, and what writes a line of it back: all lines for null.
   void cache(const Global& global, const void* at, size_t bytes);

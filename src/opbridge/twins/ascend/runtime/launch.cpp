@@ -201,16 +201,39 @@ void Launch::wait_flag_of_cores(uint32_t block, uint32_t flag, const Place& at) 
   --counter;
 }
 
+void Launch::set_flag_at(const int32_t* flag, uint32_t block, const Order& order, const Place& at) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  SingleFlag& of = single_flags_[flag];
+  ++of.sets;
+  of.block = block;
+  of.place = at;
+  of.heard.join({order.waits, {{block, order.epoch + 1}}});
+  if (order.heard != nullptr) of.heard.join(*order.heard);
+  others_go_on();
+}
+
+const Heard* Launch::wait_flag_at(const int32_t* flag, uint32_t block, const Order& order, const Place& at) {
+  std::unique_lock<std::mutex> lock(mutex_);
+  SingleFlag& of = single_flags_[flag];
+  wait_until(lock, [&of] { return of.sets > 0; }, block, "IBWait", at);
+  --of.sets;
+  heard_.push_back(of.heard);
+  if (order.heard != nullptr) heard_.back().join(*order.heard);
+  return &heard_.back();
+}
+
 void Launch::report_flags_left() {
+  const auto left = [this](const Place& place, const std::string& call, uint32_t block) {
+    reports_.push_back({Kind::unpaired_flag, "set, but never waited for", text_of(place) + ", " + call, block, {}});
+  };
+  for (const auto& [address, flag] : single_flags_) {
+    if (flag.sets > 0) left(flag.place, "IBSet", flag.block);
+  }
   for (uint32_t id = 0; id < kCrossCoreFlags; ++id) {
     const CrossCoreFlag& flag = flags_[id];
     for (uint32_t block = 0; block < flag.set.size(); ++block) {
       if (flag.set[block] + flag.counter[block] == 0) continue;
-      reports_.push_back({Kind::unpaired_flag,
-                          "set, but never waited for",
-                          text_of(flag.place) + ", CrossCoreSetFlag of id " + std::to_string(id),
-                          block,
-                          {}});
+      left(flag.place, "CrossCoreSetFlag of id " + std::to_string(id), block);
     }
   }
 }

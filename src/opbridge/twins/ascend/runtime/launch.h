@@ -6,6 +6,8 @@
 
 #include <atomic>
 #include <condition_variable>
+#include <deque>
+#include <map>
 #include <mutex>
 #include <thread>
 #include <vector>
@@ -53,6 +55,10 @@ class Launch {
   // The counters of CrossCoreSetFlag, of all blocks or of so many neighbours; no group is all.
   void set_flag_of_cores(uint32_t block, uint32_t group, uint32_t flag, const Place& at);
   void wait_flag_of_cores(uint32_t block, uint32_t flag, const Place& at);
+  // The flags of IBSet, each by its address: one block sets it, and another waits for that and takes it away.
+  void set_flag_at(const int32_t* flag, uint32_t block, const Order& order, const Place& at);
+  // Returns what the block knows of others from then on.
+  const Heard* wait_flag_at(const int32_t* flag, uint32_t block, const Order& order, const Place& at);
   void add(Report report);
   // What is a mistake unless it is found whatever the bytes of unset variables are.
   void suspect(Report report);
@@ -104,6 +110,14 @@ class Launch {
   };
   CrossCoreFlag& flag_at(uint32_t flag, const Place& at);
   CrossCoreFlag flags_[kCrossCoreFlags];
+  struct SingleFlag {
+    uint32_t sets = 0;  // that nobody has waited for yet
+    uint32_t block = 0;
+    Heard heard{};
+    Place place{};
+  };
+  std::map<const int32_t*, SingleFlag> single_flags_;
+  std::deque<Heard> heard_;
   // In the place of threads that wait for others, for blocks that have not begun.
   std::vector<std::thread> helpers_;
   std::vector<Report> reports_, suspicions_;

@@ -291,6 +291,23 @@ void set_cross_core_flag(bool of_all, uint32_t id, Place at) { Block::current().
 
 void wait_cross_core_flag(uint32_t id, Place at) { Block::current().wait_for_cores(id, at); }
 
+void Block::set_flag_at(const int32_t* flag, Place at) {
+  if (registers.is_cube) fail_as_second_part(text_of(at) + ", IBSet");
+  join_all();
+  launch->set_flag_at(flag, registers.index, order_, at);
+  ++order_.epoch;
+}
+
+void Block::wait_flag_at(const int32_t* flag, Place at) {
+  if (registers.is_cube) fail_as_second_part(text_of(at) + ", IBWait");
+  join_all();
+  order_.heard = launch->wait_flag_at(flag, registers.index, order_, at);
+}
+
+void set_flag_at(const int32_t* flag, Place at) { Block::current().set_flag_at(flag, at); }
+
+void wait_flag_at(const int32_t* flag, Place at) { Block::current().wait_flag_at(flag, at); }
+
 namespace {
 
 std::mutex& atomics() {

@@ -26,8 +26,8 @@ struct Mine {
 };
 
 bool is_race(const Mine& a, const Mine& b) {
-  if (a.by->block == b.by->block || a.touch->order.is_before(b.touch->order)) return false;
-  if (b.touch->order.is_before(a.touch->order)) return false;
+  if (a.by->block == b.by->block || a.touch->order.is_before(b.touch->order, a.by->block)) return false;
+  if (b.touch->order.is_before(a.touch->order, b.by->block)) return false;
   if (a.touch->use == Use::read && b.touch->use == Use::read) return false;
   return !(a.touch->use == Use::atomic && b.touch->use == Use::atomic);
 }
@@ -102,6 +102,19 @@ class Sweep {
 
 }  // namespace
 
+void Heard::join(const Heard& other) {
+  waits = std::max(waits, other.waits);
+  for (const auto& [block, epoch] : other.epochs) epochs[block] = std::max(epochs[block], epoch);
+}
+
+bool Order::is_before(const Order& other, uint32_t block) const {
+  if (sets < other.waits) return true;
+  if (other.heard == nullptr) return false;
+  if (sets < other.heard->waits) return true;
+  const auto known = other.heard->epochs.find(block);
+  return known != other.heard->epochs.end() && epoch < known->second;
+}
+
 std::string described_memory(const uint8_t* at, size_t bytes) {
   const std::string text = std::to_string(bytes) + " bytes at " + text_of(at);
   const Allocation memory = allocation_of(at);
@@ -132,7 +145,7 @@ void Touches::add(const uint8_t* at, size_t bytes, Order order, uint16_t site, U
 
 void Touches::merge() {
   const auto group = [](const Touch& t) {
-    return std::make_tuple(t.order.waits, t.order.sets, t.site, t.use, t.begin);
+    return std::make_tuple(t.order.waits, t.order.sets, t.order.epoch, t.order.heard, t.site, t.use, t.begin);
   };
   std::sort(all_.begin(), all_.end(), [&](const Touch& a, const Touch& b) { return group(a) < group(b); });
   size_t kept = 0;

@@ -8,6 +8,7 @@
 #include <opbridge_ascend/machine.h>
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -30,13 +31,25 @@ struct Site {
 // Two uses of one place are a race unless both read or both are atomic.
 enum class Use : uint8_t { read, write, atomic };
 
-// What of other blocks comes before and after: how often the block has waited for all of them, and how often it has
-// told all of them that it is there.  SyncAll does both.
-struct Order {
-  uint32_t waits = 0, sets = 0;
+// What a block has learned from single other blocks by IBWait.
+struct Heard {
+  uint32_t waits = 0;                        // how often one of them had waited for all blocks
+  std::map<uint32_t, uint32_t> epochs = {};  // by block, how many of its epochs are over
 
-  bool operator==(const Order& other) const { return waits == other.waits && sets == other.sets; }
-  bool is_before(const Order& other) const { return sets < other.waits; }
+  void join(const Heard& other);
+};
+
+// What of other blocks comes before and after: how often the block has waited for all of them, and how often it has
+// told all of them that it is there.  SyncAll does both.  An epoch ends where the block tells one other block (IBSet).
+struct Order {
+  uint32_t waits = 0, sets = 0, epoch = 0;
+  const Heard* heard = nullptr;  // the launch's
+
+  bool operator==(const Order& other) const {
+    return waits == other.waits && sets == other.sets && epoch == other.epoch && heard == other.heard;
+  }
+  // Whether all that this block had done then is over for the other one.
+  bool is_before(const Order& other, uint32_t block) const;
 };
 
 // A stretch of memory that one instruction of the kernel's text has touched, in one or many runs of it.

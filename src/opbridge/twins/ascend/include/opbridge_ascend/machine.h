@@ -277,6 +277,9 @@ void sync_all(Place at) OPBRIDGE_ASCEND_LIBRARY(sync_all);
 // The flags between cores: of all blocks of the launch, or of the vector units of one core.
 void set_cross_core_flag(bool of_all, uint32_t id, Place at) OPBRIDGE_ASCEND_LIBRARY(set_cross_core_flag);
 void wait_cross_core_flag(uint32_t id, Place at) OPBRIDGE_ASCEND_LIBRARY(wait_cross_core_flag);
+// The flag at an address of global memory, which one block sets for another.
+void set_flag_at(const int32_t* flag, Place at) OPBRIDGE_ASCEND_LIBRARY(set_flag_at);
+void wait_flag_at(const int32_t* flag, Place at) OPBRIDGE_ASCEND_LIBRARY(wait_flag_at);
 // Writes back the scalar unit's cache line of an address, or all of them for null.
 void clean_cache(const void* address) OPBRIDGE_ASCEND_LIBRARY(clean_cache);
 // Held while memory is changed that other blocks may change by atomics too.

@@ -104,6 +104,44 @@ void CrossCoreWaitFlag(uint16_t flagId, Place at = Place::here()) {
   opbridge_ascend::wait_cross_core_flag(flagId, at);
 }
 
+namespace detail {
+
+// Where the flag of a block and an event is: 32 bytes for each, events behind each other.  The kernel reads it as its
+// host or a block has filled it; the twin keeps what is set there by itself.
+template <bool only_vector_cores>
+const int32_t* flag_between_blocks(Instruction& instruction, const GlobalTensor<int32_t>& flags,
+                                   const LocalTensor<int32_t>& temporary, int32_t block, int32_t event) {
+  const auto& registers = opbridge_ascend::registers();
+  const auto cores = static_cast<int32_t>(registers.count * registers.per_block);
+  instruction.requires_that(block >= 0 && block < cores, "blockIdx", block, "0 to the number of cores - 1");
+  instruction.requires_that(event >= 0, "eventID", event, "0 or more");
+  const auto bytes = static_cast<int64_t>(temporary.GetSize() * sizeof(int32_t));
+  instruction.requires_that(bytes >= kBlockBytes, "bytes of ubWorkspace", bytes, "32 or more");
+  const int64_t per_event = int64_t{registers.count} * (only_vector_cores ? 1 : 2);
+  const int32_t* const flag = flags.data() + (per_event * event + block) * (kBlockBytes / sizeof(int32_t));
+  instruction.reads(flags.memory(), flag, kBlockBytes);
+  instruction.requires_that(*flag == 0, "the flag in gmWorkspace", *flag, "0: fill gmWorkspace before the launch");
+  return flag;
+}
+
+}  // namespace detail
+
+// One block tells another that it has come here: block and event name the flag, the same in both calls.
+template <bool only_vector_cores = true>
+void IBSet(const GlobalTensor<int32_t>& gmWorkspace, const LocalTensor<int32_t>& ubWorkspace, int32_t blockIdx,
+           int32_t eventID, Place at = Place::here()) {
+  Instruction instruction("IBSet", PIPE_S, at);
+  opbridge_ascend::set_flag_at(
+      detail::flag_between_blocks<only_vector_cores>(instruction, gmWorkspace, ubWorkspace, blockIdx, eventID), at);
+}
+template <bool only_vector_cores = true>
+void IBWait(const GlobalTensor<int32_t>& gmWorkspace, const LocalTensor<int32_t>& ubWorkspace, int32_t blockIdx,
+            int32_t eventID, Place at = Place::here()) {
+  Instruction instruction("IBWait", PIPE_S, at);
+  opbridge_ascend::wait_flag_at(
+      detail::flag_between_blocks<only_vector_cores>(instruction, gmWorkspace, ubWorkspace, blockIdx, eventID), at);
+}
+
 // Fills global memory, by the pipe that stores; who reads it waits for that, and other blocks for SyncAll.
 template <class T>
 void InitGlobalMemory(GlobalTensor<T>& gmWorkspaceAddr, const uint64_t size, const T value, Place at = Place::here()) {
