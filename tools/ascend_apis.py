@@ -35,6 +35,7 @@ GROUPS = {
     "shape": "shapes",
     "lanes": "masks",
     "scalar": "scalars",
+    "dump": "text",
     "sync": "order",
     "cube": "matrices",
     "fixpipe": "matrices",

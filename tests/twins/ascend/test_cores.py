@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 from collections.abc import Callable
 from typing import Any
 
@@ -90,3 +91,14 @@ def test_the_names_of_the_first_headers(cores: Any) -> None:
     x, z = np.arange(64, dtype=np.float32), np.full(64, 10, np.float32)
     cores.run("first_names", x, z, 64)
     np.testing.assert_array_equal(z, np.arange(64) + 11)
+
+
+def test_tensors_are_printed(cores: Any, capfd: pytest.CaptureFixture[str]) -> None:
+    cores.run("dumped", np.array([1, -2, 3, 4], np.int32))
+    ctypes.CDLL(None).fflush(None)
+    assert capfd.readouterr().out == (
+        "DumpTensor: desc=7, data_type=float16, position=UB, dump_size=9, block=0\n"
+        f"[{'1.500000, ' * 8}unset]\n"
+        "DumpTensor: desc=8, data_type=int32, position=GM, dump_size=4, block=0\n"
+        "[1, -2,\n 3, 4]\n"
+    )

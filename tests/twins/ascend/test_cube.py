@@ -185,6 +185,20 @@ def test_blocks_of_a_product_go_through_the_unified_buffer(matmul: Any) -> None:
     np.testing.assert_array_equal(c, np.maximum(value(a) @ value(b), 0))
 
 
+def test_sums_of_bytes_become_halves_by_factors(matmul: Any) -> None:
+    m, n, k = 40, 48, 64
+    a, b, data = matrix("int8", m, k), matrix("int8", k, n, SEED + 1), tiling(matmul, (m, n, k), 1, base=32)
+    factors = np.linspace(0.1, 2, n).astype(np.float32)
+    kept = (factors.view(np.uint32) & 0xFFFFE000).view(np.float32)
+    c = np.zeros((m, n), np.float16)
+    matmul.run("quantised", a, b, factors.view(np.uint32).astype(np.uint64), c, data, ctypes.c_uint64(0))
+    np.testing.assert_array_equal(c, ((value(a) @ value(b)).astype(np.float32) * kept).astype(np.float16))
+    matmul.run("quantised", a, b, None, c, data, ctypes.c_uint64(0x3F000000))
+    np.testing.assert_array_equal(c, value(a) @ value(b) / 2)
+    with pytest.raises(AssertionError, match=r"expected SetQuantScalar or SetQuantVector before"):
+        matmul.run("quantised", a, b, None, c, data, ctypes.c_uint64(0))
+
+
 def test_matrices_in_columns_of_fractals(matmul: Any) -> None:
     shape = m, n, k = 48, 32, 64
     a, b = matrix("float16", m, k), matrix("float16", k, n, SEED + 1)

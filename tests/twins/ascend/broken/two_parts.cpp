@@ -16,5 +16,5 @@ extern "C" void two_parts() { run(two_parts_kernel, "two_parts", 1); }
 // Reported:
 // ascend-twin: two_parts: the kernel has a part of its own for cores with a matrix unit [bad-parameter]
 //   where   broken/two_parts.cpp:7, CrossCoreSetFlag on PIPE_FIX, block 0
-//   expected Matmul, or a kernel of one part: the twin does not run two that differ
+//   expected KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_MIX_AIC_1_2) or _1_1, which says how many vector cores go with one
 //   hint    split the instruction, or correct the parameter

@@ -119,3 +119,15 @@ extern "C" __global__ __aicore__ void first_names(GM_ADDR x, GM_ADDR z, uint32_t
   bench.out(z, a, n);
   set_atomic_none();
 }
+
+// What is in a tensor, of which the second half is not written.
+extern "C" __global__ __aicore__ void dumped(GM_ADDR x) {
+  Bench bench;
+  auto a = bench.empty<half>(16);
+  Duplicate(a, half(1.5f), 8);
+  DumpTensor(a, 7, 9);
+  GlobalTensor<int32_t> all;
+  all.SetGlobalBuffer((__gm__ int32_t*)x, 4);
+  const uint32_t rows[] = {2, 2};
+  DumpTensor(all, 8, 4, ShapeInfo(2, rows));
+}

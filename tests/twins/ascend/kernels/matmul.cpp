@@ -85,6 +85,31 @@ extern "C" __global__ __aicore__ void with_relu(GM_ADDR a, GM_ADDR b, GM_ADDR c,
   matmul.End();
 }
 
+// Sums of int8_t become halves by one factor, or by those of their columns.
+extern "C" __global__ __aicore__ void quantised(GM_ADDR a, GM_ADDR b, GM_ADDR factors, GM_ADDR c, GM_ADDR tiling,
+                                                uint64_t factor) {
+  GET_TILING_DATA_WITH_STRUCT(TCubeTiling, t, tiling);
+  if (GetBlockIdx() != 0) return;
+  GlobalTensor<int8_t> left, right;
+  GlobalTensor<uint64_t> of_columns;
+  GlobalTensor<half> to;
+  left.SetGlobalBuffer((__gm__ int8_t*)a, t.M * t.Ka);
+  right.SetGlobalBuffer((__gm__ int8_t*)b, t.Kb * t.N);
+  of_columns.SetGlobalBuffer((__gm__ uint64_t*)factors, t.N);
+  to.SetGlobalBuffer((__gm__ half*)c, t.M * t.N);
+  TPipe pipe;
+  Matmul<MatmulType<TPosition::GM, CubeFormat::ND, int8_t>, MatmulType<TPosition::GM, CubeFormat::ND, int8_t>,
+         MatmulType<TPosition::GM, CubeFormat::ND, half>>
+      matmul;
+  REGIST_MATMUL_OBJ(&pipe, GetSysWorkSpacePtr(), matmul, &t);
+  if (factors != nullptr) matmul.SetQuantVector(of_columns);
+  if (factor != 0) matmul.SetQuantScalar(factor);
+  matmul.SetTensorA(left);
+  matmul.SetTensorB(right);
+  matmul.IterateAll(to);
+  matmul.End();
+}
+
 // a in columns of fractals, and the product added to what is there.
 extern "C" __global__ __aicore__ void of_fractals(GM_ADDR a, GM_ADDR b, GM_ADDR c, GM_ADDR tiling) {
   GET_TILING_DATA_WITH_STRUCT(TCubeTiling, t, tiling);

@@ -6,6 +6,7 @@
 #include "opbridge_ascend/compare.h"
 #include "opbridge_ascend/copy.h"
 #include "opbridge_ascend/cube.h"
+#include "opbridge_ascend/dump.h"
 #include "opbridge_ascend/fixpipe.h"
 #include "opbridge_ascend/functions.h"
 #include "opbridge_ascend/gather.h"

@@ -83,6 +83,7 @@ void Block::begin(Launch& of, uint32_t index) {
   launch = &of;
   registers = Registers{};
   registers.index = index;
+  core = index;
   registers.per_block = of.cores_per_block();
   registers.count = of.cores() / registers.per_block;
   registers.checked = of.checked();
@@ -115,12 +116,14 @@ void Block::begin(Launch& of, uint32_t index) {
 
 void Block::begin_as_cube(Launch& of, uint32_t index) {
   begin(of, index);
+  core = of.cores() + index;
   registers.is_cube = true;
+  order_.is_cube = true;
   recording_ = nullptr;
 }
 
 void Block::end() {
-  if (!registers.checked || registers.is_cube) return;
+  if (!registers.checked || is_unannounced_cube()) return;
   if (recording_ != nullptr) {
     uint32_t most[kSpaces];
     std::transform(std::begin(used_), std::end(used_), most, [](const Used& used) { return used.most; });
@@ -146,7 +149,7 @@ void Block::end() {
   }
 }
 
-TouchedBy Block::touched() { return {registers.index, touches_.take(), sites_, scalar_cache_.take()}; }
+TouchedBy Block::touched() { return {registers.index, core, touches_.take(), sites_, scalar_cache_.take()}; }
 
 void Block::report(Kind kind, const std::string& what, const std::string& where,
                    std::vector<std::pair<std::string, std::string>> details) {
@@ -184,7 +187,11 @@ void Block::instruction(const char* name, pipe_t pipe, Place at) {
   site_ = number_of({name, at, pipe, launch->auto_sync() && registers.out_of_line == 0});
   ++run_;
   is_masked_ = false;
-  if (registers.is_cube && pipe != PIPE_S) fail_as_second_part(where());
+  if (is_unannounced_cube() && pipe != PIPE_S) fail_as_second_part(where());
+  if (registers.is_cube && pipe == PIPE_V) {
+    fail(Kind::bad_parameter, "a vector instruction on the core with the matrix unit", where(),
+         {{"expected", "if ASCEND_IS_AIV around what the vector cores do"}});
+  }
   if (pipe == PIPE_V && launch->kind() == Cores::cube && chosen_soc()->vector_cores > 1) {
     fail(Kind::bad_parameter, "a vector instruction on a core with a matrix unit alone", where(),
          {{"expected", "a kernel that is not KERNEL_TYPE_AIC_ONLY"}});
@@ -375,9 +382,12 @@ size_t Block::touch(const Local& local, const void* at, size_t bytes, bool write
     fail(Kind::use_after_free, std::string(verb) + " of a local tensor that is freed, and whose memory another has",
          where(), {{"since", text_of(now.place)}});
   }
-  if (const Space space = space_of(buffers_[local.buffer].position); !reaches(sites_[site_].pipe, space)) {
+  if (const Space space = space_of(buffers_[local.buffer].position);
+      !reaches(sites_[site_].pipe, space) || (registers.is_cube && space == Space::unified_buffer)) {
     fail(Kind::bad_parameter, std::string(verb) + " of a tensor of " + name_of(buffers_[local.buffer].position),
-         where(), {{"expected", "one of a memory that the pipe reaches, which " + name_of(space) + " is not"}});
+         where(),
+         {{"expected", std::string("one of a memory that the ") + (registers.is_cube ? "core" : "pipe") +
+                           " reaches, which " + name_of(space) + " is not"}});
   }
   const auto offset = static_cast<const uint8_t*>(at) - local.data;
   if (offset < 0 || static_cast<uint64_t>(offset) + bytes > local.bytes) {

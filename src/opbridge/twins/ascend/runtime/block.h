@@ -58,8 +58,9 @@ class Block {
   static void leave();
 
   void begin(Launch& launch, uint32_t index);
-  // As the core with the matrix unit, of a kernel that asks: nothing may be left for it to do that the others do not.
-  void begin_as_cube(Launch& launch, uint32_t index);
+  // As a block's core with the matrix unit, of a kernel that asks.  Unless the kernel says that it runs on both kinds
+  // of cores, nothing may be left for this one to do.
+  void begin_as_cube(Launch& launch, uint32_t block);
   // What must not be left when a kernel returns.
   void end();
   // In global memory, from the begin of the block to its end.
@@ -75,8 +76,9 @@ class Block {
   size_t touch(const Local& local, const void* at, size_t bytes, bool writes);
   uint8_t* known(const Local& local, const void* at);
   std::string describe(const Local& local, const void* at) const;
-  void sync_all(Place at);
+  void sync_all(bool with_cubes, Place at);
   void set_flag_of_cores(bool of_all, uint32_t flag, Place at);
+  void set_flag_of_group(uint32_t flag, Place at);
   void wait_for_cores(uint32_t flag, Place at);
   // The flags that one block sets for another.
   void set_flag_at(const int32_t* flag, Place at);
@@ -125,6 +127,8 @@ class Block {
   // The number that the instruction under way was given looks like that of a variable without a value.
   void suspect_unset();
   [[noreturn]] void fail_as_second_part(const std::string& where);
+  // Whether this is the matrix unit's core of a kernel that does not say that it has one.
+  bool is_unannounced_cube() const { return registers.is_cube && !launch->is_mixed(); }
   void report(Kind kind, const std::string& what, const std::string& where,
               std::vector<std::pair<std::string, std::string>> details = {});
   [[noreturn]] void fail(Kind kind, const std::string& what, const std::string& where,
@@ -134,6 +138,7 @@ class Block {
 
   Registers registers;
   Launch* launch = nullptr;
+  uint32_t core = 0;  // of all of the launch
 
  private:
   // Of 32 bytes.

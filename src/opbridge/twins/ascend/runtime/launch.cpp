@@ -90,6 +90,10 @@ void Launch::work() {
 void Launch::run_block(uint32_t index) {
   Block& block = Block::mine();
   block.begin(*this, index);
+  run_to_its_end(block);
+}
+
+void Launch::run_to_its_end(Block& block) {
   // Nothing else is called between the two.
   const auto body = [](void* self) {
     const Launch& launch = *static_cast<Launch*>(self);
@@ -104,137 +108,42 @@ void Launch::run_block(uint32_t index) {
     }
   } catch (const BlockEnded&) {
   }
-  const bool has_asked = block.registers.asked_for_kind;
   block_ended(block);
-  if (checked_ && has_asked && index % work_.cores_per_block == 0) run_as_cube(block, index);
   Block::leave();
 }
 
-void Launch::run_as_cube(Block& block, uint32_t index) {
+void Launch::start_cube_of(uint32_t vector_core) {
+  // Of a kernel that does not say that it runs on both kinds, such a core finds out whether it should.
+  if (!is_mixed() && !checked_) return;
+  const std::lock_guard<std::mutex> lock(mutex_);
+  const uint32_t block = vector_core / work_.cores_per_block;
+  cube_started_.resize(cores_ / work_.cores_per_block);
+  if (cube_started_[block]) return;
+  cube_started_[block] = true;
+  ++cubes_;
+  helpers_.emplace_back([this, block] { run_as_cube(block); });
+}
+
+void Launch::run_as_cube(uint32_t index) {
+  Block& block = Block::mine();
   block.begin_as_cube(*this, index);
-  try {
-    work_.body(work_.state);
-  } catch (const BlockEnded&) {
-  }
+  run_to_its_end(block);
+}
+
+void Launch::cube_serves() {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  ++serving_;
+  if (both_waiting_ > 0 && both_waiting_ == all_cores() - serving_) go_on_together();
 }
 
 void Launch::block_ended(Block& block) {
   const std::lock_guard<std::mutex> lock(mutex_);
-  if (checked_ && cores_ > 1) touched_.push_back(block.touched());
+  if (checked_ && has_others()) touched_.push_back(block.touched());
   asked_for_count_ = asked_for_count_ || block.registers.asked_for_count;
   ++ended_;
-  if (blocked_ > 0 && blocked_ + ended_ == cores_) {
+  if (blocked_ > 0 && blocked_ + ended_ == all_cores()) {
     stuck_ = true;
     changed_.notify_all();
-  }
-}
-
-void Launch::others_go_on() {
-  ++turn_;
-  blocked_ = 0;
-  changed_.notify_all();
-}
-
-template <class Ready>
-void Launch::wait_until(std::unique_lock<std::mutex>& lock, Ready ready, uint32_t block, const char* call,
-                        const Place& at) {
-  if (!ready() && blocked_ + 1 + ended_ < cores_ && next_.load() < cores_) {
-    helpers_.emplace_back([this] { work(); });
-  }
-  while (!ready()) {
-    ++blocked_;
-    if (blocked_ + ended_ == cores_) {
-      stuck_ = true;
-      changed_.notify_all();
-    }
-    changed_.wait(lock, [this, mine = turn_] { return turn_ != mine || stuck_; });
-    if (!stuck_) continue;
-    // A block that ended because of a mistake says so itself.
-    if (reports_.empty()) {
-      const std::string count = std::to_string(ended_) + " of " + std::to_string(cores_);
-      reports_.push_back({Kind::sync_all,
-                          ended_ > 0 ? "waits for blocks that have ended" : "waits for a flag that no block sets",
-                          text_of(at) + ", " + call,
-                          block,
-                          {{"ended", count + " blocks, which called it less often"}}});
-    }
-    throw BlockEnded{};
-  }
-}
-
-void Launch::sync_all(uint32_t block, const Place& at) {
-  std::unique_lock<std::mutex> lock(mutex_);
-  if (++waiting_ == cores_) {
-    waiting_ = 0;
-    ++phase_;
-    return others_go_on();
-  }
-  wait_until(lock, [this, mine = phase_] { return phase_ != mine; }, block, "SyncAll", at);
-}
-
-Launch::CrossCoreFlag& Launch::flag_at(uint32_t flag, const Place& at) {
-  CrossCoreFlag& found = flags_[flag];
-  found.set.resize(cores_);
-  found.counter.resize(cores_);
-  found.place = at;
-  return found;
-}
-
-void Launch::set_flag_of_cores(uint32_t block, uint32_t group, uint32_t flag, const Place& at) {
-  const std::lock_guard<std::mutex> lock(mutex_);
-  CrossCoreFlag& of = flag_at(flag, at);
-  const uint32_t first = group == 0 ? 0 : block / group * group;
-  const uint32_t last = group == 0 ? cores_ : std::min(first + group, cores_);
-  ++of.set[block];
-  if (std::find(&of.set[first], &of.set[0] + last, 0u) != &of.set[0] + last) return;
-  for (uint32_t i = first; i < last; ++i) {
-    --of.set[i];
-    ++of.counter[i];
-  }
-  others_go_on();
-}
-
-void Launch::wait_flag_of_cores(uint32_t block, uint32_t flag, const Place& at) {
-  std::unique_lock<std::mutex> lock(mutex_);
-  uint32_t& counter = flag_at(flag, at).counter[block];
-  wait_until(lock, [&counter] { return counter > 0; }, block, "CrossCoreWaitFlag", at);
-  --counter;
-}
-
-void Launch::set_flag_at(const int32_t* flag, uint32_t block, const Order& order, const Place& at) {
-  const std::lock_guard<std::mutex> lock(mutex_);
-  SingleFlag& of = single_flags_[flag];
-  ++of.sets;
-  of.block = block;
-  of.place = at;
-  of.heard.join({order.waits, {{block, order.epoch + 1}}});
-  if (order.heard != nullptr) of.heard.join(*order.heard);
-  others_go_on();
-}
-
-const Heard* Launch::wait_flag_at(const int32_t* flag, uint32_t block, const Order& order, const Place& at) {
-  std::unique_lock<std::mutex> lock(mutex_);
-  SingleFlag& of = single_flags_[flag];
-  wait_until(lock, [&of] { return of.sets > 0; }, block, "IBWait", at);
-  --of.sets;
-  heard_.push_back(of.heard);
-  if (order.heard != nullptr) heard_.back().join(*order.heard);
-  return &heard_.back();
-}
-
-void Launch::report_flags_left() {
-  const auto left = [this](const Place& place, const std::string& call, uint32_t block) {
-    reports_.push_back({Kind::unpaired_flag, "set, but never waited for", text_of(place) + ", " + call, block, {}});
-  };
-  for (const auto& [address, flag] : single_flags_) {
-    if (flag.sets > 0) left(flag.place, "IBSet", flag.block);
-  }
-  for (uint32_t id = 0; id < kCrossCoreFlags; ++id) {
-    const CrossCoreFlag& flag = flags_[id];
-    for (uint32_t block = 0; block < flag.set.size(); ++block) {
-      if (flag.set[block] + flag.counter[block] == 0) continue;
-      left(flag.place, "CrossCoreSetFlag of id " + std::to_string(id), block);
-    }
   }
 }
 

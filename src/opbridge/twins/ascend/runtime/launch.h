@@ -10,6 +10,7 @@
 #include <map>
 #include <mutex>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "races.h"
@@ -52,13 +53,22 @@ class Launch {
 
   std::vector<Report> run();
   void sync_all(uint32_t block, const Place& at);
+  // Of the cores of both kinds, where the kernel runs on both.
+  void sync_both(uint32_t block, const Place& at);
   // The counters of CrossCoreSetFlag, of all blocks or of so many neighbours; no group is all.
   void set_flag_of_cores(uint32_t block, uint32_t group, uint32_t flag, const Place& at);
-  void wait_flag_of_cores(uint32_t block, uint32_t flag, const Place& at);
-  // The flags of IBSet, each by its address: one block sets it, and another waits for that and takes it away.
-  void set_flag_at(const int32_t* flag, uint32_t block, const Order& order, const Place& at);
-  // Returns what the block knows of others from then on.
-  const Heard* wait_flag_at(const int32_t* flag, uint32_t block, const Order& order, const Place& at);
+  const Heard* wait_flag_of_cores(uint32_t core, uint32_t flag, const Order& order, const Place& at);
+  // The flags of IBSet, each by its address: one block sets it, and another waits for that and takes it away.  A core
+  // that waits gets what it knows of others from then on.
+  void set_flag_at(const int32_t* flag, uint32_t core, const Order& order, const Place& at);
+  const Heard* wait_flag_at(const int32_t* flag, uint32_t core, const Order& order, const Place& at);
+  // The flags between the core with the matrix unit and those with vector units of its block.
+  void set_flag_of_group(uint32_t core, uint32_t flag, const Order& order, const Place& at);
+
+  // Runs the kernel as the matrix unit's core of a vector core's block, too, from now on.
+  void start_cube_of(uint32_t vector_core);
+  // Such a core serves Matmul from now on, and does no more of the kernel.
+  void cube_serves();
   void add(Report report);
   // What is a mistake unless it is found whatever the bytes of unset variables are.
   void suspect(Report report);
@@ -66,6 +76,10 @@ class Launch {
   uint32_t cores() const { return cores_; }
   uint32_t cores_per_block() const { return work_.cores_per_block; }
   Cores kind() const { return work_.cores; }
+  bool is_mixed() const { return work_.cores == Cores::mixed || work_.cores == Cores::mixed_with_one; }
+  // Cores of both kinds that there may be are numbered with the vector cores first.
+  bool is_cube(uint32_t core) const { return core >= cores_; }
+  bool has_others() const { return cores_ > 1 || cubes_ > 0; }
   bool checked() const { return checked_; }
   bool auto_sync() const { return work_.auto_sync; }
   bool is_enclosed() const { return work_.is_enclosed; }
@@ -82,11 +96,14 @@ class Launch {
   // Runs blocks until none is left.
   void work();
   void run_block(uint32_t index);
-  void run_as_cube(Block& block, uint32_t index);
+  void run_as_cube(uint32_t block);
+  void run_to_its_end(Block& block);
+  void go_on_together();
   void block_ended(Block& block);
+  uint32_t all_cores() const { return cores_ + cubes_; }
   // Waits for what only other blocks can bring about; who does so calls others_go_on.
   template <class Ready>
-  void wait_until(std::unique_lock<std::mutex>& lock, Ready ready, uint32_t block, const char* call, const Place& at);
+  void wait_until(std::unique_lock<std::mutex>& lock, Ready ready, uint32_t core, const char* call, const Place& at);
   void others_go_on();
   void report_flags_left();
 
@@ -116,8 +133,17 @@ class Launch {
     Heard heard{};
     Place place{};
   };
+  void set(SingleFlag& flag, uint32_t core, const Order& order, const Place& at);
+  const Heard* learn(const Order& order, const std::vector<SingleFlag*>& flags);
   std::map<const int32_t*, SingleFlag> single_flags_;
+  // By id and vector core: what it has been told by its matrix unit, and what it has told that.
+  std::map<std::pair<uint32_t, uint32_t>, SingleFlag> to_vector_, to_cube_;
+  std::vector<SingleFlag*> flags_of_group(uint32_t core, uint32_t flag, bool told_by_cube);
   std::deque<Heard> heard_;
+  std::vector<bool> cube_started_;
+  std::atomic<uint32_t> cubes_{0};
+  uint32_t serving_ = 0;  // of these
+  uint32_t both_waiting_ = 0, both_phase_ = 0;
   // In the place of threads that wait for others, for blocks that have not begun.
   std::vector<std::thread> helpers_;
   std::vector<Report> reports_, suspicions_;

@@ -75,7 +75,8 @@ void Instruction::bad_parameter(const char* parameter, long long value, const ch
 
 void Block::fail_as_second_part(const std::string& where) {
   fail(Kind::bad_parameter, "the kernel has a part of its own for cores with a matrix unit", where,
-       {{"expected", "Matmul, or a kernel of one part: the twin does not run two that differ"}});
+       {{"expected",
+         "KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_MIX_AIC_1_2) or _1_1, which says how many vector cores go with one"}});
 }
 
 void Block::suspect_unset() {
@@ -89,7 +90,7 @@ void Block::suspect_unset() {
 
 void Block::access(const Global& global, const void* at, size_t bytes, bool writes) {
   if (bytes == 0) return;
-  if (registers.is_cube && writes) fail_as_second_part(where());
+  if (is_unannounced_cube() && writes) fail_as_second_part(where());
   check_bounds(global, at, bytes, writes);
   const Use use = !writes ? Use::read : registers.atomic == Atomic::none ? Use::write : Use::atomic;
   const auto* const first = static_cast<const uint8_t*>(at);
@@ -98,12 +99,12 @@ void Block::access(const Global& global, const void* at, size_t bytes, bool writ
     recording_->touches_global(memory.bytes > 0 ? static_cast<size_t>(first - memory.begin) : 0, bytes, writes);
   }
   order({first, first + bytes, clocks_[sites_[site_].pipe][sites_[site_].pipe], site_, writes});
-  if (launch->cores() > 1) touches_.add(first, bytes, order_, site_, use);
+  if (launch->has_others()) touches_.add(first, bytes, order_, site_, use);
   if (Writes* const log = launch->log()) log->add(first, bytes, use, sites_[site_], registers.index);
 }
 
 void Block::cache(const Global& global, const void* at, size_t bytes) {
-  if (launch->cores() == 1) return;
+  if (!launch->has_others()) return;
   const auto* const first = static_cast<const uint8_t*>(at);
   const Allocation memory = allocation_of(global.data != nullptr ? global.data : first);
   if (memory.bytes > 0) scalar_cache_.write(memory.begin, first, bytes, site_);
@@ -131,7 +132,7 @@ size_t Block::load(const Global& global, const void* at, size_t bytes) {
 
 void Block::forget_doubtful(const Local& to_memory, const void* to, const void* from, size_t bytes) {
   if (launch->doubtful() == nullptr) return;
-  const auto mine = launch->doubtful()->find(registers.index);
+  const auto mine = launch->doubtful()->find(core);
   if (mine == launch->doubtful()->end()) return;
   const auto* const first = static_cast<const uint8_t*>(from);
   mine->second.present(first, first + bytes, [&](const uint8_t* begin, const uint8_t* end) {
@@ -187,12 +188,15 @@ bool is_cube_core() {
   Block& block = Block::current();
   const Cores kind = block.launch->kind();
   if (kind == Cores::vector || kind == Cores::cube) return kind == Cores::cube;
+  if (!block.registers.is_cube && !block.registers.asked_for_kind) block.launch->start_cube_of(block.core);
   block.registers.asked_for_kind = true;
   return block.registers.is_cube;
 }
 
 void serve_matmul() {
-  if (registers().is_cube) throw BlockEnded{};
+  if (!registers().is_cube) return;
+  Block::current().launch->cube_serves();
+  throw BlockEnded{};
 }
 
 AscendC::TPosition position_of(const Local& local) {
@@ -265,43 +269,66 @@ void barrier(pipe_t pipe) {
   Block::current().drain(pipe);
 }
 
-void Block::sync_all(Place at) {
-  if (registers.is_cube) return;
+void Block::sync_all(bool with_cubes, Place at) {
+  // A kernel that has not asked for its kind of core is the same for both, and the vector cores alone run it.
+  const bool of_both = with_cubes && launch->is_mixed() && registers.asked_for_kind;
+  if (registers.is_cube && !of_both) return;
   join_all();
-  launch->sync_all(registers.index, at);
-  ++order_.sets;
-  ++order_.waits;
+  if (of_both) {
+    launch->sync_both(core, at);
+    ++order_.joint;
+  } else {
+    launch->sync_all(core, at);
+    ++order_.sets;
+    ++order_.waits;
+  }
 }
 
-void sync_all(Place at) { Block::current().sync_all(at); }
+void sync_all(bool with_cubes, Place at) { Block::current().sync_all(with_cubes, at); }
 
 void Block::wait_for_cores(uint32_t flag, Place at) {
-  if (registers.is_cube) fail_as_second_part(text_of(at) + ", CrossCoreWaitFlag");
-  launch->wait_flag_of_cores(registers.index, flag, at);
-  ++order_.waits;
+  if (is_unannounced_cube()) fail_as_second_part(text_of(at) + ", CrossCoreWaitFlag");
+  if (const Heard* const heard = launch->wait_flag_of_cores(core, flag, order_, at)) {
+    order_.heard = heard;
+  } else {
+    ++order_.waits;
+  }
 }
 
 void Block::set_flag_of_cores(bool of_all, uint32_t flag, Place at) {
-  if (registers.is_cube) fail_as_second_part(text_of(at) + ", CrossCoreSetFlag");
-  launch->set_flag_of_cores(registers.index, of_all ? 0 : registers.per_block, flag, at);
+  if (is_unannounced_cube()) fail_as_second_part(text_of(at) + ", CrossCoreSetFlag");
+  if (registers.is_cube) {
+    fail(Kind::bad_parameter, "the twin has no flags between matrix units", text_of(at) + ", CrossCoreSetFlag",
+         {{"expected", "mode 2, between a matrix unit and its vector units, or SyncAll<false>"}});
+  }
+  launch->set_flag_of_cores(core, of_all ? 0 : registers.per_block, flag, at);
   ++order_.sets;
 }
 
-void set_cross_core_flag(bool of_all, uint32_t id, Place at) { Block::current().set_flag_of_cores(of_all, id, at); }
+void Block::set_flag_of_group(uint32_t flag, Place at) {
+  if (!launch->is_mixed()) fail_as_second_part(text_of(at) + ", CrossCoreSetFlag");
+  launch->set_flag_of_group(core, flag, order_, at);
+  ++order_.epoch;
+}
+
+void set_cross_core_flag(int mode, uint32_t id, Place at) {
+  if (mode == 2) return Block::current().set_flag_of_group(id, at);
+  Block::current().set_flag_of_cores(mode == 0, id, at);
+}
 
 void wait_cross_core_flag(uint32_t id, Place at) { Block::current().wait_for_cores(id, at); }
 
 void Block::set_flag_at(const int32_t* flag, Place at) {
   if (registers.is_cube) fail_as_second_part(text_of(at) + ", IBSet");
   join_all();
-  launch->set_flag_at(flag, registers.index, order_, at);
+  launch->set_flag_at(flag, core, order_, at);
   ++order_.epoch;
 }
 
 void Block::wait_flag_at(const int32_t* flag, Place at) {
   if (registers.is_cube) fail_as_second_part(text_of(at) + ", IBWait");
   join_all();
-  order_.heard = launch->wait_flag_at(flag, registers.index, order_, at);
+  order_.heard = launch->wait_flag_at(flag, core, order_, at);
 }
 
 void set_flag_at(const int32_t* flag, Place at) { Block::current().set_flag_at(flag, at); }

@@ -26,8 +26,8 @@ struct Mine {
 };
 
 bool is_race(const Mine& a, const Mine& b) {
-  if (a.by->block == b.by->block || a.touch->order.is_before(b.touch->order, a.by->block)) return false;
-  if (b.touch->order.is_before(a.touch->order, b.by->block)) return false;
+  if (a.by->core == b.by->core || a.touch->order.is_before(b.touch->order, a.by->core)) return false;
+  if (b.touch->order.is_before(a.touch->order, b.by->core)) return false;
   if (a.touch->use == Use::read && b.touch->use == Use::read) return false;
   return !(a.touch->use == Use::atomic && b.touch->use == Use::atomic);
 }
@@ -81,14 +81,14 @@ class Sweep {
   }
   void found(const Mine& a, const Mine& b) {
     // Of a pair, the one that reads is told of; of two that write, the first block's.
-    const bool is_a = b.touch->use != Use::read && (a.touch->use == Use::read || a.by->block < b.by->block);
+    const bool is_a = b.touch->use != Use::read && (a.touch->use == Use::read || a.by->core < b.by->core);
     const Mine& one = is_a ? a : b;
     const Mine& other = is_a ? b : a;
     const auto key = std::make_tuple(text_of(one.site().place), text_of(other.site().place), one.touch->use);
     const bool of_load = one.touch->use == Use::read && one.site().loads_blocks;
     if (of_load) {
-      races.loaded[one.by->block].add(std::max(one.touch->begin, other.touch->begin),
-                                      std::min(one.touch->end, other.touch->end));
+      races.loaded[one.by->core].add(std::max(one.touch->begin, other.touch->begin),
+                                     std::min(one.touch->end, other.touch->end));
     }
     if (told_.insert(key).second) (of_load ? races.of_loads : races.reports).push_back(report_of(one, other));
   }
@@ -104,14 +104,15 @@ class Sweep {
 
 void Heard::join(const Heard& other) {
   waits = std::max(waits, other.waits);
-  for (const auto& [block, epoch] : other.epochs) epochs[block] = std::max(epochs[block], epoch);
+  joint = std::max(joint, other.joint);
+  for (const auto& [core, epoch] : other.epochs) epochs[core] = std::max(epochs[core], epoch);
 }
 
-bool Order::is_before(const Order& other, uint32_t block) const {
-  if (sets < other.waits) return true;
+bool Order::is_before(const Order& other, uint32_t core) const {
+  if (joint < other.joint || (!is_cube && !other.is_cube && sets < other.waits)) return true;
   if (other.heard == nullptr) return false;
-  if (sets < other.heard->waits) return true;
-  const auto known = other.heard->epochs.find(block);
+  if (joint < other.heard->joint || (!is_cube && sets < other.heard->waits)) return true;
+  const auto known = other.heard->epochs.find(core);
   return known != other.heard->epochs.end() && epoch < known->second;
 }
 
@@ -145,7 +146,8 @@ void Touches::add(const uint8_t* at, size_t bytes, Order order, uint16_t site, U
 
 void Touches::merge() {
   const auto group = [](const Touch& t) {
-    return std::make_tuple(t.order.waits, t.order.sets, t.order.epoch, t.order.heard, t.site, t.use, t.begin);
+    return std::make_tuple(t.order.waits, t.order.sets, t.order.joint, t.order.epoch, t.order.heard, t.site, t.use,
+                           t.begin);
   };
   std::sort(all_.begin(), all_.end(), [&](const Touch& a, const Touch& b) { return group(a) < group(b); });
   size_t kept = 0;
@@ -173,7 +175,7 @@ Races find_races(const std::vector<TouchedBy>& blocks) {
   for (const TouchedBy& by : blocks) {
     for (const Touch& touch : by.touches) all.push_back({&by, &touch});
   }
-  const auto order = [](const Mine& m) { return std::make_tuple(m.touch->begin, m.by->block); };
+  const auto order = [](const Mine& m) { return std::make_tuple(m.touch->begin, m.by->core); };
   std::stable_sort(all.begin(), all.end(), [&](const Mine& a, const Mine& b) { return order(a) < order(b); });
   Sweep sweep;
   for (const Mine& next : all) {

@@ -31,25 +31,28 @@ struct Site {
 // Two uses of one place are a race unless both read or both are atomic.
 enum class Use : uint8_t { read, write, atomic };
 
-// What a block has learned from single other blocks by IBWait.
+// What a core has learned from single other cores, by IBWait and by flags between a matrix unit and its vector units.
 struct Heard {
-  uint32_t waits = 0;                        // how often one of them had waited for all blocks
-  std::map<uint32_t, uint32_t> epochs = {};  // by block, how many of its epochs are over
+  uint32_t waits = 0, joint = 0;             // the most that one of them had counted
+  std::map<uint32_t, uint32_t> epochs = {};  // by core, how many of its epochs are over
 
   void join(const Heard& other);
 };
 
-// What of other blocks comes before and after: how often the block has waited for all of them, and how often it has
-// told all of them that it is there.  SyncAll does both.  An epoch ends where the block tells one other block (IBSet).
+// What of other cores comes before and after: how often the core has waited for all of its kind, how often it has told
+// all of them that it is there, and how often it has met all cores of both kinds.  SyncAll does each of these.  An
+// epoch ends where the core tells single others.
 struct Order {
-  uint32_t waits = 0, sets = 0, epoch = 0;
+  uint32_t waits = 0, sets = 0, joint = 0, epoch = 0;
+  bool is_cube = false;
   const Heard* heard = nullptr;  // the launch's
 
   bool operator==(const Order& other) const {
-    return waits == other.waits && sets == other.sets && epoch == other.epoch && heard == other.heard;
+    return waits == other.waits && sets == other.sets && joint == other.joint && epoch == other.epoch &&
+           heard == other.heard;
   }
-  // Whether all that this block had done then is over for the other one.
-  bool is_before(const Order& other, uint32_t block) const;
+  // Whether all that this core had done then is over for the other one.
+  bool is_before(const Order& other, uint32_t core) const;
 };
 
 // A stretch of memory that one instruction of the kernel's text has touched, in one or many runs of it.
@@ -77,9 +80,9 @@ class Touches {
   size_t merge_at_ = kFew;
 };
 
-// All that one block did to global memory; touches name their site by its index.
+// All that one core did to global memory; touches name their site by its index.
 struct TouchedBy {
-  uint32_t block;
+  uint32_t block, core;
   std::vector<Touch> touches;
   std::vector<Site> sites;
   std::vector<DirtyLine> lines;  // that its scalar unit has not written back

@@ -60,8 +60,9 @@ const char* ob_ascend_take_reports();
 
 namespace opbridge_ascend {
 
-// What a kernel runs on.
-enum class Cores { unsaid, vector, cube, mixed };
+// What a kernel runs on.  Mixed ones run on the core with the matrix unit and on those with vector units beside it: as
+// many as the chip has, or one.
+enum class Cores { unsaid, vector, cube, mixed, mixed_with_one };
 
 template <class Call>
 uint32_t launch(const char* kernel, uint32_t blocks, Call call, Cores cores = Cores::unsaid,

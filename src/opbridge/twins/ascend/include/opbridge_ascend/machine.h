@@ -273,9 +273,10 @@ int alloc_event(pipe_t from, pipe_t to, Place at) OPBRIDGE_ASCEND_LIBRARY(alloc_
 void release_event(pipe_t from, pipe_t to, int id) OPBRIDGE_ASCEND_LIBRARY(release_event);
 void barrier(pipe_t pipe) OPBRIDGE_ASCEND_LIBRARY(barrier);
 // Waits for all blocks of the launch.
-void sync_all(Place at) OPBRIDGE_ASCEND_LIBRARY(sync_all);
-// The flags between cores: of all blocks of the launch, or of the vector units of one core.
-void set_cross_core_flag(bool of_all, uint32_t id, Place at) OPBRIDGE_ASCEND_LIBRARY(set_cross_core_flag);
+void sync_all(bool with_cubes, Place at) OPBRIDGE_ASCEND_LIBRARY(sync_all);
+// The flags between cores: of all vector cores of the launch (mode 0), of those of a block (1), or between these and
+// the matrix unit (2).
+void set_cross_core_flag(int mode, uint32_t id, Place at) OPBRIDGE_ASCEND_LIBRARY(set_cross_core_flag);
 void wait_cross_core_flag(uint32_t id, Place at) OPBRIDGE_ASCEND_LIBRARY(wait_cross_core_flag);
 // The flag at an address of global memory, which one block sets for another.
 void set_flag_at(const int32_t* flag, Place at) OPBRIDGE_ASCEND_LIBRARY(set_flag_at);

@@ -7,6 +7,7 @@
 
 #include <kernel_tiling/kernel_tiling.h>
 
+#include <algorithm>
 #include <vector>
 
 #include "cube.h"
@@ -130,6 +131,14 @@ std::vector<C> transposed(const std::vector<C>& matrix, uint32_t rows, uint32_t 
   return result;
 }
 
+// The low 13 bits of the float are not kept.
+inline float factor_of(uint64_t bits) {
+  const uint32_t kept = static_cast<uint32_t>(bits) & 0xffffe000u;
+  float factor;
+  memcpy(&factor, &kept, sizeof factor);
+  return factor;
+}
+
 inline void fits(Instruction& instruction, const TCubeTiling& t, size_t bytes_a, size_t bytes_b) {
   constexpr size_t kLeftOrRight = 64 * 1024, kSums = 128 * 1024;
   const auto positive = [&](const char* name, int32_t value) {
@@ -161,8 +170,10 @@ class Matmul {
   using Sum = detail::SumOfProducts<A, B>;
   static_assert(!std::is_void_v<Sum>,
                 "opbridge's Ascend twin multiplies half, bfloat16_t, float and int8_t, each by itself");
-  static_assert(std::is_same_v<C, Sum> || (std::is_same_v<Sum, float> && sizeof(C) == 2),
-                "opbridge's Ascend twin stores products as float, half, bfloat16_t or int32_t, and does not quantise");
+  // Sums of int8_t, each multiplied by a factor on its way out.
+  static constexpr bool kQuantised = std::is_same_v<Sum, int32_t> && std::is_same_v<C, half>;
+  static_assert(std::is_same_v<C, Sum> || (std::is_same_v<Sum, float> && sizeof(C) == 2) || kQuantised,
+                "opbridge's Ascend twin stores products as float, half, bfloat16_t or int32_t, and not as int8_t");
 
  public:
   void Init(const TCubeTiling* tiling, TPipe* = nullptr, Place at = Place::here()) {
@@ -197,6 +208,15 @@ class Matmul {
   void SetTensorB(const LocalTensor<B>& tensor, bool transpose = false) { set(b_, tensor, transpose_b_, transpose); }
   void SetBias(const GlobalTensor<Bias>& tensor) { set_bias(tensor); }
   void SetBias(const LocalTensor<Bias>& tensor) { set_bias(tensor); }
+  // The factor of all sums, or one for each column: a float, of which 19 bits count.
+  void SetQuantScalar(uint64_t quantScalar) {
+    factor_ = quantScalar;
+    quantises_ = Quantises::by_one;
+  }
+  void SetQuantVector(const GlobalTensor<uint64_t>& quantTensor) {
+    factors_ = quantTensor;
+    quantises_ = Quantises::by_columns;
+  }
   void DisableBias() { has_bias_ = false; }
   void ClearBias() { DisableBias(); }
   // The twin computes where it stands, and needs no memory for what is under way.
@@ -233,7 +253,7 @@ class Matmul {
     const uint32_t row = enSequentialWrite ? 0 : row_, column = enSequentialWrite ? 0 : column_;
     const uint32_t columns = enSequentialWrite ? width_ : c_columns_, rows = enSequentialWrite ? height_ : m_;
     each_stored(row, column, rows, columns, [&](size_t offset, const Sum* sums, uint32_t count) {
-      std::vector<C> stored(sums, sums + count);
+      const std::vector<C> stored = as_stored(instruction, sums, count);
       instruction.writes(to.memory(), to.data() + offset, count * sizeof(C));
       detail::store(to.memory(), to.data() + offset, stored.data(), count);
     });
@@ -249,7 +269,8 @@ class Matmul {
     instruction.requires_that(enAtomic == 0, "enAtomic", enAtomic, "0 for local memory");
     each_stored(0, 0, height_, width_, [&](size_t offset, const Sum* sums, uint32_t count) {
       instruction.writes(to.memory(), to.data() + offset, count * sizeof(C));
-      for (uint32_t i = 0; i < count; ++i) to.data()[offset + i] = C(sums[i]);
+      const std::vector<C> stored = as_stored(instruction, sums, count);
+      std::copy(stored.begin(), stored.end(), to.data() + offset);
     });
     opbridge_ascend::barrier(PIPE_ALL);
   }
@@ -331,6 +352,24 @@ class Matmul {
     }
   }
 
+  // What becomes of neighbours in a row of sums_.
+  std::vector<C> as_stored(Instruction& instruction, const Sum* sums, uint32_t count) {
+    if constexpr (!kQuantised) return std::vector<C>(sums, sums + count);
+    instruction.requires_that(quantises_ != Quantises::not_at_all, "a factor for sums of int8_t", 0,
+                              "SetQuantScalar or SetQuantVector before, as the result is half");
+    const size_t first = static_cast<size_t>(sums - sums_.data()) % width_;
+    std::vector<C> stored(count);
+    for (uint32_t i = 0; i < count; ++i) {
+      stored[i] = C(static_cast<float>(sums[i]) * detail::factor_of(factor_at(instruction, column_ + first + i)));
+    }
+    return stored;
+  }
+  uint64_t factor_at(Instruction& instruction, size_t column) {
+    if (quantises_ != Quantises::by_columns) return factor_;
+    instruction.reads(factors_.memory(), factors_.data() + column, sizeof(uint64_t));
+    return factors_.data()[column];
+  }
+
   // Calls store(offset, sums, count) for what of the block lies together where it goes.
   template <class Store>
   void each_stored(uint32_t row, uint32_t column, uint32_t rows, uint32_t columns, Store store) {
@@ -354,6 +393,11 @@ class Matmul {
   detail::Operand<B, BType::format> b_;
   detail::Operand<Bias, CubeFormat::ND> bias_;
   bool transpose_a_ = false, transpose_b_ = false, has_bias_ = false;
+
+  enum class Quantises : uint8_t { not_at_all, by_one, by_columns };
+  Quantises quantises_ = Quantises::not_at_all;
+  uint64_t factor_ = 0;
+  GlobalTensor<uint64_t> factors_;
 
   uint32_t next_ = 0;  // blocks that Iterate has computed
   uint32_t row_ = 0, column_ = 0, height_ = 0, width_ = 0;

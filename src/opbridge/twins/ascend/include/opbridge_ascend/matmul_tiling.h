@@ -16,6 +16,7 @@ namespace matmul_tiling {
 enum class TPosition { GM, A1, A2, B1, B2, C1, C2, CO1, CO2, VECIN, VECOUT, VECCALC, LCM, SPM, TSCM, MAX };
 enum class CubeFormat { ND, NZ, ND_ALIGN, VECTOR };
 enum class DataType { DT_FLOAT, DT_FLOAT16, DT_INT8, DT_INT32, DT_BFLOAT16, DT_BF16 = DT_BFLOAT16 };
+enum class DequantType { SCALAR = 1, TENSOR = 2 };
 enum class MatrixTraverse { NOSET, FIRSTM, FIRSTN };
 
 // The host's side: it checks what the kernel will need, and writes sizes; there is nothing to tune on a CPU.
@@ -50,6 +51,7 @@ class MatmulApiTiling {
     whole_kb_ = kb;
     return 0;
   }
+  int32_t SetDequantType(DequantType) { return 0; }  // the kernel says it again
   int32_t SetBias(bool bias) { return EnableBias(bias); }
   int32_t EnableBias(bool bias) {
     has_bias_ = bias;

@@ -26,13 +26,24 @@ inline constexpr struct {
 inline constexpr struct {
   operator int64_t() const { return get_block_num(); }
 } block_num;
-inline int64_t get_subblockdim() { return opbridge_ascend::registers().per_block; }
+// Of cores of the same kind in a block.
+inline int64_t get_subblockdim() {
+  const auto& registers = opbridge_ascend::registers();
+  return registers.is_cube ? 1 : registers.per_block;
+}
 inline int64_t get_subblockid() { return get_block_idx() % get_subblockdim(); }
 
 #define ASCEND_IS_AIC (::opbridge_ascend::is_cube_core())
 #define ASCEND_IS_AIV (!ASCEND_IS_AIC)
 
 namespace AscendC {
+
+// The kinds of cores by name, and the variable that says which one this is.
+constexpr int AIC = 1, AIV = 2;
+inline constexpr struct {
+  operator int() const { return ASCEND_IS_AIC ? AIC : AIV; }
+} core_type;
+#define g_coreType (::AscendC::core_type)
 
 inline int64_t GetBlockIdx() { return get_block_idx(); }
 inline int64_t GetBlockNum() { return get_block_num(); }
@@ -69,34 +80,34 @@ void PipeBarrier() {
 
 template <bool only_vector_cores = true>
 void SyncAll(Place at = Place::here()) {
-  opbridge_ascend::sync_all(at);
+  opbridge_ascend::sync_all(!only_vector_cores, at);
 }
 template <bool only_vector_cores = true>
 void SyncAll(const GlobalTensor<int32_t>&, const LocalTensor<int32_t>&, int32_t used = 0, Place at = Place::here()) {
   Instruction("SyncAll", PIPE_S, at)
       .requires_that(used == 0 || used == static_cast<int32_t>(opbridge_ascend::registers().count), "usedCores", used,
                      "the number of blocks of the launch");
-  opbridge_ascend::sync_all(at);
+  opbridge_ascend::sync_all(!only_vector_cores, at);
 }
 
 namespace detail {
 
 inline void check_cross_core(const char* call, pipe_t pipe, uint16_t flag, Place at) {
-  Instruction(call, pipe, at)
+  const bool has_pipe = pipe != PIPE_V || !opbridge_ascend::registers().is_cube;
+  Instruction(call, has_pipe ? pipe : PIPE_S, at)
       .requires_that(flag < opbridge_ascend::kCrossCoreFlags, "flagId", flag, "0 to 10: a higher one is the system's");
 }
 
 }  // namespace detail
 
-// Mode 0 goes between all blocks, mode 1 between the vector units of one core.
+// Mode 0 goes between all blocks, mode 1 between the vector units of one core, and mode 2 from a matrix unit to all
+// vector units beside it, or from all of these to it.
 template <uint8_t modeId, pipe_t pipe>
 void CrossCoreSetFlag(uint16_t flagId, Place at = Place::here()) {
-  static_assert(modeId < 2,
-                "opbridge's Ascend twin has CrossCoreSetFlag in the modes 0 and 1 only: mode 2 goes between matrix and "
-                "vector units of one core");
+  static_assert(modeId < 3, "opbridge's Ascend twin has CrossCoreSetFlag in the modes 0, 1 and 2 only");
   static_assert(pipe != PIPE_S && pipe != PIPE_ALL, "the pipe of CrossCoreSetFlag is one that runs instructions");
   detail::check_cross_core("CrossCoreSetFlag", pipe, flagId, at);
-  opbridge_ascend::set_cross_core_flag(modeId == 0, flagId, at);
+  opbridge_ascend::set_cross_core_flag(modeId, flagId, at);
 }
 template <uint8_t modeId = 0, pipe_t pipe = PIPE_V>
 void CrossCoreWaitFlag(uint16_t flagId, Place at = Place::here()) {
@@ -115,7 +126,7 @@ const int32_t* flag_between_blocks(Instruction& instruction, const GlobalTensor<
   const auto cores = static_cast<int32_t>(registers.count * registers.per_block);
   instruction.requires_that(block >= 0 && block < cores, "blockIdx", block, "0 to the number of cores - 1");
   instruction.requires_that(event >= 0, "eventID", event, "0 or more");
-  const auto bytes = static_cast<int64_t>(temporary.GetSize() * sizeof(int32_t));
+  const uint32_t bytes = temporary.GetLength();
   instruction.requires_that(bytes >= kBlockBytes, "bytes of ubWorkspace", bytes, "32 or more");
   const int64_t per_event = int64_t{registers.count} * (only_vector_cores ? 1 : 2);
   const int32_t* const flag = flags.data() + (per_event * event + block) * (kBlockBytes / sizeof(int32_t));

@@ -56,8 +56,9 @@ constexpr Cores cores_of(KernelTaskType type) {
       return Cores::cube;
     case KERNEL_TYPE_MIX_AIC_1_2:
       return Cores::mixed;
+    case KERNEL_TYPE_MIX_AIC_1_1:
+      return Cores::mixed_with_one;
     default:
-      // One core of either kind, which the twin runs as one.
       return Cores::unsaid;
   }
 }
