@@ -33,6 +33,21 @@ def test_kernels_that_can_be_called_by_name_are_told_with_what_they_take() -> No
     assert (add.task_type, other.task_type) == ("KERNEL_TYPE_AIV_ONLY", None)
 
 
+@pytest.mark.parametrize(
+    ("word", "task_type"),
+    [
+        ("__mix__(1, 2)", "KERNEL_TYPE_MIX_AIC_1_2"),
+        ("__mix__(1, 1)", "KERNEL_TYPE_MIX_AIC_1_1"),
+        ("__cube__", "KERNEL_TYPE_AIC_ONLY"),
+        ("__vector__", "KERNEL_TYPE_AIV_ONLY"),
+        ("__aicore__", None),
+    ],
+)
+def test_a_word_of_the_declaration_states_the_cores(word: str, task_type: str | None) -> None:
+    (kernel,) = AscendSource(f"__global__ {word} void k(GM_ADDR x) {{}}", "k.cpp").kernels
+    assert (kernel.name, kernel.task_type) == ("k", task_type)
+
+
 def test_whatever_is_marked_as_a_kernel_is_none_that_a_host_calls() -> None:
     source = AscendSource(SOURCE, "k.cpp")
     assert source.global_functions == {"add", "declared", "with_attributes", "hidden", "general"}

@@ -8,6 +8,16 @@ from pathlib import Path
 from opbridge.build.cxx.reader import CLOSERS, PAIRS, Reader
 from opbridge.build.cxx.tokens import Kind, Token
 
+_TASK_TYPES = {
+    "__mix__(1,2)": "KERNEL_TYPE_MIX_AIC_1_2",
+    "__mix__(1,1)": "KERNEL_TYPE_MIX_AIC_1_1",
+    "__mix__(1,0)": "KERNEL_TYPE_MIX_AIC_1_0",
+    "__mix__(0,1)": "KERNEL_TYPE_MIX_AIV_1_0",
+    "__cube__": "KERNEL_TYPE_AIC_ONLY",
+    "__vector__": "KERNEL_TYPE_AIV_ONLY",
+}
+"""The core types that words of a declaration state, without blanks."""
+
 
 @dataclass(frozen=True)
 class KernelParameter:
@@ -104,7 +114,8 @@ class AscendSource(Reader):
         if body is None or self.tokens[body].text != "{":
             return
         parameters = tuple(map(_parameter, self._arguments(opened, closed)))
-        kernel = AscendKernel(self.tokens[name].text, parameters, self._task_type(body), self.match(body))
+        task_type = self._task_type(body) or self._task_type_of_words(index, name)
+        kernel = AscendKernel(self.tokens[name].text, parameters, task_type, self.match(body))
         self.kernels.append(kernel)
 
     def _parameters(self, index: int) -> int | None:
@@ -124,6 +135,11 @@ class AscendSource(Reader):
         if "KERNEL_TASK_TYPE_DEFAULT" not in words:
             return None
         return words[words.index("KERNEL_TASK_TYPE_DEFAULT") + 2]
+
+    def _task_type_of_words(self, index: int, name: int) -> str | None:
+        """Return the core type that the words between `__global__` and the kernel's name declare, if any."""
+        words = "".join(token.text for token in self.tokens[index:name] if not token.blank)
+        return next((type for word, type in _TASK_TYPES.items() if word in words), None)
 
     def _is_template(self, index: int) -> bool:
         for i in range(index, -1, -1):
