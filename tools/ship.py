@@ -4,14 +4,16 @@ python tools/ship.py [FOLDER]
 
 Without a folder, the user's cache gets what a clone needs instead: `make setup` ends with this.
 
-These are the libraries of the twins and, where this Python has PyTorch or JAX, the modules that connect them.  What the
-cache has is not compiled again.
+These are the libraries of the twins and, where this Python has PyTorch or JAX, the modules that connect them.  The
+cache also gets PyTorch's headers, precompiled for extensions, which are too large for a wheel.  What the cache has is
+not compiled again.
 """
 
 from __future__ import annotations
 
 import shutil
 import sys
+import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from importlib.util import find_spec
@@ -19,14 +21,21 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "src"))
 
+from opbridge.authoring.extensions.requests import request_for
 from opbridge.base.errors import OpbridgeError
 from opbridge.build.cache import Cache
-from opbridge.build.toolchains import BuildRequest, build_many, prebuilt
+from opbridge.build.toolchains import BuildRequest, build_many, prebuilt, precompile
 from opbridge.build.toolchains.builder import inputs
 from opbridge.build.toolchains.torch_install import TorchInstall
 from opbridge.twins.ascend import toolchain as ascend_twin
 from opbridge.twins.cuda import toolchain as cuda_twin
 from opbridge.twins.cuda.nvcc.toolkit import NAMES_OF_LIBRARIES
+
+_SOURCES = {
+    "extension": "#include <torch/extension.h>\nPYBIND11_MODULE(TORCH_EXTENSION_NAME, m) {}\n",
+    "operators": "#include <torch/library.h>\n#include <ATen/ATen.h>\n",
+}
+"""Sources that need PyTorch's headers with and without Python."""
 
 
 def ship(folder: Path) -> None:
@@ -46,6 +55,7 @@ def fill_cache() -> None:
 
         _try(lambda: native.build_adapter(install))
         _try(lambda: build_many(_for_torch()))
+        _try(_precompile_for_torch)
     if find_spec("jax"):
         from opbridge.frameworks.jax import handler
 
@@ -57,6 +67,16 @@ def _for_torch() -> list[BuildRequest]:
     from opbridge.twins.cuda.device_for_torch import DEVICE as CUDA
 
     return [NPU.request(), CUDA.request(), cuda_twin.bindings_request()]
+
+
+def _precompile_for_torch() -> None:
+    """Precompile PyTorch's headers for extensions, for operators, and for CUDA extensions that the judge builds."""
+    with tempfile.TemporaryDirectory() as folder:
+        for name, text in _SOURCES.items():
+            source = Path(folder, f"{name}.cpp")
+            source.write_text(text)
+            precompile(request_for(name, [source], output=f"{name}.so"), slim=True)
+    import opbridge.analysis.judge.process.preloaded_cuda  # noqa: F401 - builds what it needs as it is imported
 
 
 def _try(step: Callable[[], object]) -> None:

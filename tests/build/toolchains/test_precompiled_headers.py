@@ -89,6 +89,11 @@ def test_the_first_source_does_without_where_that_takes_less(cache: Cache, reque
     assert len(precompiled(cache)) == 1
 
 
+def test_who_expects_many_sources_precompiles_before_the_first(cache: Cache, request_to: MakeRequest) -> None:
+    precompile(worth_from_two(request_to()), cache, slim=True)
+    assert [names[0] for names in precompiled(cache)] == ["big-1.0.h"]
+
+
 def test_many_sources_do_not(cache: Cache, request_to: MakeRequest, project: Path) -> None:
     other = project / "other.cpp"
     other.write_text(SOURCE.replace("answer", "other"))
@@ -101,6 +106,17 @@ def test_the_precompiled_header_is_really_used(cache: Cache, request_to: MakeReq
     request = request_to()
     said = build(replace(request, flags=(*request.flags, "-H")), cache).log  # a ! marks what was read precompiled
     assert re.search(r"^! .*big-1\.0\.h\.gch$", said, re.MULTILINE)
+
+
+def test_one_fits_every_level_that_optimizes(
+    cache: Cache, request_to: MakeRequest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    request = request_to()
+    for level in ("1", "3"):
+        monkeypatch.setenv("OPBRIDGE_OPTIMIZE", level)
+        said = build(replace(request, flags=(*request.flags, "-H")), cache).log
+        assert re.search(r"^! .*big-1\.0\.h\.gch$", said, re.MULTILINE)
+    assert len(precompiled(cache)) == 1
 
 
 def test_a_header_of_the_users_in_the_place_of_a_librarys_is_taken(

@@ -112,15 +112,19 @@ def _all_in_one(errors: list[BaseException], asked: int) -> BaseException:
     return BuildError("\n\n".join((*texts, f"{len(errors)} of {asked} libraries could not be built")))
 
 
-def precompile(request: BuildRequest, cache: Cache | None = None) -> None:
-    """Precompile all headers of the library that the sources include, before compiling many such sources."""
+def precompile(request: BuildRequest, cache: Cache | None = None, *, slim: bool = False) -> None:
+    """Precompile headers of the library that the sources include, before compiling many such sources.
+
+    With `slim`, precompile the smaller headers that these sources need; else all headers of the library.
+    """
     from opbridge.build.toolchains.build_context import BuildContext
     from opbridge.build.toolchains.compiler_processes import Compilers
-    from opbridge.build.toolchains.precompiled_headers import precompile_whole
+    from opbridge.build.toolchains.precompiled_headers import precompile_slim, precompile_whole
 
     cache = cache or Cache()
     job = _job(request, cache)
-    precompile_whole(job.request, BuildContext(job.toolchain, cache, _log_progress, Compilers()))
+    context = BuildContext(job.toolchain, cache, _log_progress, Compilers())
+    (precompile_slim if slim else precompile_whole)(job.request, context)
 
 
 @dataclass(frozen=True)

@@ -36,6 +36,8 @@ OPTIMIZATION = "OPBRIDGE_OPTIMIZE"
 _OWN_LEVEL = "-O2"
 """The optimization level of opbridge's own libraries, whose loops call functions of their users."""
 
+_LOWER_LEVELS = ("-O1", "-O2")
+
 _BASELINE = {"x86_64": ("-march=x86-64",), "aarch64": ("-march=armv8-a",)}
 """What every processor of an architecture runs, also where a distribution's compiler assumes more."""
 
@@ -165,7 +167,7 @@ def precompile(request: BuildRequest, header: Path, target: Path) -> Command | N
         *_that_precompiling_needs(request.flags),
     )
     # g++ is faster without garbage collection here. clang++ has no such setting; its warning is discarded.
-    argv = (*argv, "--param", "ggc-min-heapsize=1000000")
+    argv = (*map(_at_one_level, argv), "--param", "ggc-min-heapsize=1000000")
     files = ("-x", "c++-header", str(header), "-o", f"{target}.gch", "-MD", "-MF", f"{target}.d")
     return Command((*argv, *files), f"precompiling {target.name}")
 
@@ -196,6 +198,11 @@ def _that_precompiling_needs(flags: tuple[str, ...]) -> tuple[str, ...]:
     g++ accepts such a header in sources compiled with -fwrapv; clang++ does not.
     """
     return flags if is_clang() else tuple(flag for flag in flags if flag != "-fwrapv")
+
+
+def _at_one_level(word: str) -> str:
+    """Return -O3 for a lower level: a header precompiled there fits sources of every level but -O0."""
+    return "-O3" if word in _LOWER_LEVELS else word
 
 
 def compile_header(request: BuildRequest, header: Path, target: Path, macro: str) -> Command:

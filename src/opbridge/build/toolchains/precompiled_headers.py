@@ -123,6 +123,13 @@ def precompile_whole(request: BuildRequest, context: BuildContext) -> None:
         _precompiled(request, request.library, request.library.whole_headers, context)
 
 
+def precompile_slim(request: BuildRequest, context: BuildContext) -> None:
+    """Precompile the slim headers that the sources need, however few the sources are."""
+    if (library := request.library) and library.slim_headers:
+        at_once = replace(library, slim_headers=replace(library.slim_headers, worth_from=1))
+        short_way(replace(request, library=at_once), context)
+
+
 def _no_assert(request: BuildRequest, source: Path) -> tuple[str, ...]:
     """Return flags that define NDEBUG after the precompiled header, if the source is compiled with NDEBUG.
 
