@@ -4,9 +4,9 @@ python tools/ship.py [FOLDER]
 
 Without a folder, the user's cache gets what a clone needs instead: `make setup` ends with this.
 
-These are the libraries of the twins and, where this Python has PyTorch or JAX, the modules that connect them.  The
-cache also gets PyTorch's headers, precompiled for extensions, which are too large for a wheel.  What the cache has is
-not compiled again.
+These are the parts that all kernels share, the libraries of the twins and, where this Python has PyTorch or JAX, the
+modules that connect them.  The cache also gets PyTorch's headers, precompiled for extensions, which are too large for a
+wheel.  What the cache has is not compiled again.
 """
 
 from __future__ import annotations
@@ -24,8 +24,10 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "src"))
 from opbridge.authoring.extensions.requests import request_for
 from opbridge.base.errors import OpbridgeError
 from opbridge.build.cache import Cache
-from opbridge.build.toolchains import BuildRequest, build_many, prebuilt, precompile
+from opbridge.build.toolchains import BuildRequest, build_many, host, kernel_parts, prebuilt, precompile
+from opbridge.build.toolchains.build_context import BuildContext
 from opbridge.build.toolchains.builder import inputs
+from opbridge.build.toolchains.compiler_processes import Compilers
 from opbridge.build.toolchains.torch_install import TorchInstall
 from opbridge.twins.ascend import toolchain as ascend_twin
 from opbridge.twins.cuda import toolchain as cuda_twin
@@ -40,6 +42,7 @@ _SOURCES = {
 
 def ship(folder: Path) -> None:
     """Write all libraries into the folder, and report those that this Python cannot have."""
+    _add_parts(folder)
     _add(_relocatable(_twins()), folder)
     if install := TorchInstall.at_hand():
         _try(lambda: _ship_for_torch(install, folder))
@@ -77,6 +80,15 @@ def _precompile_for_torch() -> None:
             source.write_text(text)
             precompile(request_for(name, [source], output=f"{name}.so"), slim=True)
     import opbridge.analysis.judge.process.preloaded_cuda  # noqa: F401 - builds what it needs as it is imported
+
+
+def _add_parts(folder: Path) -> None:
+    """Compile the parts that all kernels share, as every machine of this architecture can link them."""
+    context = BuildContext(host, Cache(), print, Compilers())
+    for request in kernel_parts.requests():
+        (header,) = request.sources
+        parts, files = kernel_parts.compiled_parts(header, request, context)
+        prebuilt.add(request, parts.read_bytes(), files, folder)
 
 
 def _try(step: Callable[[], object]) -> None:

@@ -11,7 +11,10 @@ import pytest
 import opbridge as ob
 from opbridge.base.errors import OpbridgeError
 from opbridge.build.cache import Cache
-from opbridge.build.toolchains import BuildRequest, build
+from opbridge.build.toolchains import BuildRequest, build, host, prebuilt
+from opbridge.build.toolchains.build_context import BuildContext
+from opbridge.build.toolchains.compiler_processes import Compilers
+from opbridge.build.toolchains.kernel_parts import compiled_parts, requests, with_parts
 from opbridge.waist.op import Op
 
 MakeRequest = Callable[..., BuildRequest]
@@ -113,3 +116,35 @@ def test_kernels_of_formulas_share_those_of_their_loops_too(
     assert _COMPILES_PARTS in steps(request_for(KERNEL))
     assert _COMPILES_PARTS in steps(request_for(FORMULA))
     assert steps(request_for(f"{FORMULA}// edited\n")) == ["compiling kernel.cpp", "linking kernel.so"]
+
+
+@pytest.mark.parametrize(("call", "is_left_out"), [("T(times)", True), ("ob::exp(T(times))", False)])
+def test_functions_of_elements_are_read_where_a_source_mentions_one(
+    request_for: MakeRequest, tmp_path: Path, call: str, is_left_out: bool
+) -> None:
+    request = request_for(KERNEL.replace("T(times)", call))
+    assert (("OB_WITHOUT_MATH", "1") in with_parts(request, tmp_path).defines) == is_left_out
+    build(request)
+
+
+def test_the_usual_linker_explains_what_a_fast_one_could_not_link(request_for: MakeRequest) -> None:
+    request = request_for(f"{KERNEL}void missing();\nvoid calls() {{ missing(); }}\n")
+    with pytest.raises(OpbridgeError, match=r"missing\(\)") as failure:
+        build(request)
+    assert "-fuse-ld" not in str(failure.value)
+
+
+def test_a_wheel_includes_them(
+    request_for: MakeRequest,
+    steps: Callable[[BuildRequest], list[str]],
+    cache: Cache,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(prebuilt, "FOLDER", tmp_path / "prebuilt")
+    context = BuildContext(host, cache, print, Compilers())
+    for request in requests():
+        parts, files = compiled_parts(request.sources[0], request, context)
+        prebuilt.add(request, parts.read_bytes(), files, prebuilt.FOLDER)
+    for text in (KERNEL, FORMULA):
+        assert steps(request_for(text)) == ["compiling kernel.cpp", "linking kernel.so"]

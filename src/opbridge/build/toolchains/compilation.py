@@ -106,7 +106,9 @@ def _attempt_with_parts(request: BuildRequest, context: BuildContext, folder: Pa
     """Compile the kernel and, for the first kernel in this cache, its shared parts at the same time."""
     parts = partial(place_parts, request, context, scratch)
     attempt = _attempt(with_parts(request, scratch), context, folder, scratch, parts)
-    return attempt if are_placed(scratch) else _attempt(request, context, folder, scratch)
+    # Another linker has other messages, and a part may lack something: the usual way decides about a failed link.
+    is_usable = are_placed(scratch) and not (attempt.compiled and attempt.outcomes[-1].failed)
+    return attempt if is_usable else _attempt(request, context, folder, scratch)
 
 
 def _attempt_by(

@@ -30,8 +30,9 @@ struct Kernel {
   const int32_t* dtypes;  // the types T; none for a plain function
   int32_t n_dtypes;
   const Invoker* invokers;  // for each T
-  // Checks the types that depend on T, once T is known; null if there are none.
-  void (*check_dependent)(const Call& call, const Slot* slots, int32_t instance);
+  const int32_t* types;     // the dtype of each parameter, for each T; null if none depends on T in another way
+
+  int32_t n_params() const { return n_inputs + n_outputs + n_attributes; }
 };
 
 // The arguments of the C call.

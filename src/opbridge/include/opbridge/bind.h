@@ -1,7 +1,7 @@
 // From the C call to the kernel's C++ parameters: which slot belongs to which parameter, and whether it fits.
 //
-// This code dominates the compile time of a small kernel.  It is therefore instantiated once per kernel, not per dtype,
-// and failures once per file, from tables.
+// It reads the kernel's tables, so that one copy serves all kernels: compiled for each, it would take longer than a
+// small kernel itself.
 #ifndef OPBRIDGE_BIND_H
 #define OPBRIDGE_BIND_H
 
@@ -9,6 +9,8 @@
 
 namespace ob {
 namespace [[gnu::visibility("hidden")]] detail {
+
+#if !defined(OB_PARTS_LINKED)
 
 inline bool accepts(const ob_param& param, int32_t kind) {
   if (kind == OB_ARG_NONE) return param.flags & OB_PARAM_OPTIONAL;
@@ -18,8 +20,8 @@ inline bool accepts(const ob_param& param, int32_t kind) {
 }
 
 // Finds the place of every parameter.
-template <const Kernel& kernel>
-void locate(const Call& call, Slot* slots) {
+inline void locate(const Call& call, Slot* slots) {
+  const Kernel& kernel = call.kernel;
   const int32_t* input = kernel.order;
   const int32_t* output = input + kernel.n_inputs;
   const int32_t* attribute = output + kernel.n_outputs;
@@ -58,9 +60,9 @@ void locate(const Call& call, Slot* slots) {
 }
 
 // Fills the slots and returns the instantiation to call.
-template <const Kernel& kernel>
-int32_t bind(const Call& call, Slot* slots) {
-  locate<kernel>(call, slots);
+inline int32_t bind(const Call& call, Slot* slots) {
+  const Kernel& kernel = call.kernel;
+  locate(call, slots);
   int32_t t_param = -1, t_index = -1;  // the tensor that determines T
   for (int32_t k = 0; k < kernel.n_inputs + kernel.n_outputs; ++k) {
     const int32_t p = kernel.order[k];
@@ -99,6 +101,8 @@ inline void check_types(const Call& call, const Slot* slots, const int32_t* type
     }
   }
 }
+
+#endif
 
 }  // namespace detail
 }  // namespace ob

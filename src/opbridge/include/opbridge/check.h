@@ -20,10 +20,11 @@
 // Marks functions that are the same in all kernels.  opbridge compiles them once (OB_PARTS_HERE) and links them to its
 // kernels, which only declare them (OB_PARTS_LINKED); elsewhere the headers define them.
 #if defined(OB_PARTS_HERE)
-#define OB_PART OB_COLD
+#define OB_HOT_PART __attribute__((noinline))
 #else
-#define OB_PART OB_COLD inline
+#define OB_HOT_PART inline
 #endif
+#define OB_PART OB_COLD OB_HOT_PART
 
 namespace ob {
 

@@ -12,9 +12,12 @@
 #define OPBRIDGE_KERNEL_H
 
 #include <opbridge/half.h>
-#include <opbridge/math.h>
 #include <opbridge/param.h>
 #include <opbridge/run.h>
+// opbridge leaves it out for sources that do not mention its names.
+#if !defined(OB_WITHOUT_MATH)
+#include <opbridge/math.h>
+#endif
 #if !defined(__CUDACC__)
 #include <opbridge/map.h>
 #include <opbridge/parallel.h>
@@ -145,16 +148,11 @@ struct Export {
   }
   static constexpr auto params = make_params();
 
-  static void check_dependent(const Call& call, const Slot* slots, int32_t instance) {
-    check_types(call, slots, types.items + instance * n_params);
-  }
-
-  static constexpr auto dependent_check() {
-    bool any = false;
+  static constexpr const int32_t* dependent_types() {
     for (int32_t p = 0; p < n_params; ++p) {
-      any = any || (params.items[p].type == OB_DTYPE_ANY && spec(0, p).type != OB_DTYPE_ANY);
+      if (params.items[p].type == OB_DTYPE_ANY && spec(0, p).type != OB_DTYPE_ANY) return types.items;
     }
-    return any ? &check_dependent : nullptr;
+    return nullptr;
   }
 
   // Inputs, outputs, attributes.
@@ -195,7 +193,7 @@ struct Export {
 
   static constexpr Kernel kernel{
       params.items, order.items,      count(0), count(1), count(2), dtypes.items, is_template ? n_instances : 0,
-      invokers,     dependent_check()};
+      invokers,     dependent_types()};
 };
 
 }  // namespace detail
@@ -236,8 +234,8 @@ struct Export {
                            void* extra) {                                                                              \
     using Export = ::ob::detail::Export<ob_functions_of_##name, __VA_ARGS__>;                                          \
     ::ob::detail::Slot slots[Export::n_params + 1];                                                                    \
-    return ::ob::detail::run<Export::kernel>(#name, name##_ob_signature, slots, nparam, params, ndims, shapes, dtypes, \
-                                             stream, extra);                                                           \
+    return ::ob::detail::run(Export::kernel, #name, name##_ob_signature, slots, nparam, params, ndims, shapes, dtypes, \
+                             stream, extra);                                                                           \
   }                                                                                                                    \
   int ob_call_of_##name(int nparam, void** params, int* ndims, int64_t** shapes, const char** dtypes, void* stream,    \
                         void* extra) {                                                                                 \

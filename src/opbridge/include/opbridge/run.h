@@ -7,6 +7,13 @@
 namespace ob {
 namespace [[gnu::visibility("hidden")]] detail {
 
+#if defined(OB_PARTS_LINKED)
+
+int run(const Kernel& kernel, const char* name, const ob_signature& signature, Slot* slots, int nparam, void** params,
+        const int* ndims, int64_t** shapes, const char** dtypes, void* stream, void* extra);
+
+#else
+
 // `extra` if it is opbridge's, null if it is another host's.
 inline const ob_call* opbridge_host(void* extra) {
   uint64_t magic = 0;
@@ -15,9 +22,8 @@ inline const ob_call* opbridge_host(void* extra) {
 }
 
 // No exception leaves it, except to MindSpore.
-template <const Kernel& kernel>
-int run(const char* name, const ob_signature& signature, Slot* slots, int nparam, void** params, const int* ndims,
-        int64_t** shapes, const char** dtypes, void* stream, void* extra) {
+OB_HOT_PART int run(const Kernel& kernel, const char* name, const ob_signature& signature, Slot* slots, int nparam,
+                    void** params, const int* ndims, int64_t** shapes, const char** dtypes, void* stream, void* extra) {
   const ob_call* host = opbridge_host(extra);
   if (host != nullptr && (host->version != OB_ABI_VERSION || host->size < sizeof(ob_call))) {
     // How such a host reads a message is unknown.
@@ -37,8 +43,8 @@ int run(const char* name, const ob_signature& signature, Slot* slots, int nparam
     } else {
       describe_foreign(call, dtypes, foreign);
     }
-    const int32_t instance = bind<kernel>(call, slots);
-    if (kernel.check_dependent != nullptr) kernel.check_dependent(call, slots, instance);
+    const int32_t instance = bind(call, slots);
+    if (kernel.types != nullptr) check_types(call, slots, kernel.types + instance * kernel.n_params());
     const int status = kernel.invokers[instance](call, slots);
     if (status != 0) fail_as("the kernel returned %d", status);
 #if defined(__CUDACC__)
@@ -51,6 +57,8 @@ int run(const char* name, const ob_signature& signature, Slot* slots, int nparam
     return report(name, host, foreign, "an exception that is not a std::exception was thrown");
   }
 }
+
+#endif
 
 }  // namespace detail
 }  // namespace ob
