@@ -4,6 +4,7 @@
 #include <cuda_runtime.h>
 
 #include "awaited_copies.cuh"
+#include "local_arrays.cuh"
 
 namespace {
 
@@ -411,6 +412,7 @@ extern "C" int silent() {
   Buffer<Pair> pairs(64);
   Buffer<float4> vector(100), copied(100);
   Buffer<double> sums(2);
+  Buffer<float> reals(128);
   for (int repeat = 0; repeat < 2; ++repeat) {
     bytes<<<1, kThreads>>>(narrow, halves, shorts);
     widths<<<1, kThreads>>>(words);
@@ -436,6 +438,7 @@ extern "C" int silent() {
     constants_set_by_a_kernel(x);
     freed_in_order();
     awaited_copies::run(x, y);
+    local_arrays::run(reals, reals + 64);
     int *from = x, *to = y;
     void* arguments[] = {&from, &to};
     cudaLaunchCooperativeKernel(reinterpret_cast<void*>(whole_grid), dim3(4), dim3(64), arguments, 0, nullptr);

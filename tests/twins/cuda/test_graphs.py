@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.twins.cuda.conftest import twin_only
 
 
 @pytest.fixture(scope="module")
@@ -30,6 +31,20 @@ def test_a_graph_that_is_built_by_hand_runs_in_the_order_of_its_edges(kernels: A
     assert list(host) == [filled + 7, filled + 1, filled + 7, 3]
     invalid_value = 1
     assert kernels.call("in_a_circle") == invalid_value
+
+
+def test_a_graph_allocates_memory_for_each_launch(kernels: Any) -> None:
+    host = np.zeros(12, np.int32)
+    kernels.run("memory_of_a_graph", host)
+    assert list(host) == [5] * 4 + [6] * 4 + [5] * 4
+    kernels.run("memory_of_a_stream", host)
+    assert list(host[:4]) == [3] * 4
+
+
+@twin_only
+def test_memory_that_a_graph_has_freed_is_not_used(kernels: Any) -> None:
+    assert kernels.call("memory_after_the_graph", np.zeros(4, np.int32)) == 700
+    assert "write: write of 4 bytes of memory that was freed [use-after-free]" in kernels.reports
 
 
 def test_misuse_is_an_error_as_on_a_gpu(kernels: Any) -> None:

@@ -80,8 +80,13 @@ _AS_WRITTEN = (
 """g++ options; clang++ has no counterparts."""
 _LEVEL, _LEVELS = "-O1", re.compile("-O[1-9sz]?")
 """The level for checks: every access is a call, so a higher one only takes two to four times as long to compile."""
-_FUSED = "-fexpensive-optimizations"
-"""A g++ option: without it, that level rounds a product before adding it, unlike a compilation without checks."""
+_AT_LEVEL = (
+    # Without it, that level rounds a product before adding it, unlike a compilation without checks.
+    "-fexpensive-optimizations",
+    # Before a loop, it would read what the loop reads only in later turns, when it has been written.
+    "-fno-tree-loop-im",
+)
+"""g++ options for that level."""
 _INSTRUMENTATION_DETAILS = ("tsan-distinguish-volatile=1", "tsan-instrument-func-entry-exit=0")
 
 
@@ -98,7 +103,7 @@ def flags(checks: bool, clang: bool = False, profile: bool = False) -> tuple[str
     checked = (*plain, *_INSTRUMENTATION, *PLACES, *(word for detail in details for word in detail))
     if profile:
         return (*checked, *_PROFILING, *(() if clang else _AS_WRITTEN))
-    return (*checked, _LEVEL, *(() if clang else (_FUSED,)))
+    return (*checked, _LEVEL, *(() if clang else _AT_LEVEL))
 
 
 def without_level(words: Iterable[str]) -> tuple[str, ...]:

@@ -225,3 +225,88 @@ extern "C" int in_a_circle(void) {
   cudaGraphExec_t exec;
   return cudaGraphInstantiate(&exec, graph, 0);
 }
+
+static cudaGraphExec_t with_memory(int** memory, int* host, bool frees, unsigned long long flags) {
+  cudaGraph_t graph;
+  cudaGraphCreate(&graph, 0);
+  cudaMemAllocNodeParams wanted = {};
+  wanted.poolProps.allocType = cudaMemAllocationTypePinned;
+  wanted.poolProps.location.type = cudaMemLocationTypeDevice;
+  wanted.bytesize = 4 * sizeof(int);
+  cudaGraphNode_t allocated, filled, added, copied, freed;
+  cudaGraphAddMemAllocNode(&allocated, graph, nullptr, 0, &wanted);
+  *memory = static_cast<int*>(wanted.dptr);
+  cudaMemsetParams filling = {*memory, 0, 0, 4, 4, 1};
+  cudaGraphAddMemsetNode(&filled, graph, &allocated, 1, &filling);
+  int n = 5;
+  void* arguments[] = {memory, &n};
+  cudaKernelNodeParams adding = {};
+  adding.func = (void*)add;
+  adding.gridDim = 1;
+  adding.blockDim = 4;
+  adding.kernelParams = arguments;
+  cudaGraphAddKernelNode(&added, graph, &filled, 1, &adding);
+  cudaGraphAddMemcpyNode1D(&copied, graph, &added, 1, host, *memory, 4 * sizeof(int), cudaMemcpyDeviceToHost);
+  if (frees) cudaGraphAddMemFreeNode(&freed, graph, &copied, 1, *memory);
+  cudaGraphExec_t exec;
+  cudaGraphInstantiate(&exec, graph, flags);
+  cudaGraphDestroy(graph);
+  return exec;
+}
+
+// What a graph allocates is there from the launch on, until a node of the graph or the program frees it.
+extern "C" int memory_of_a_graph(int* host) {
+  int* memory;
+  unsigned long long used[2];
+  const cudaGraphExec_t whole = with_memory(&memory, host, true, 0);
+  cudaGraphLaunch(whole, nullptr);
+  cudaGraphLaunch(whole, nullptr);
+  cudaGraphExecDestroy(whole);
+  const cudaGraphExec_t left = with_memory(&memory, host + 4, false, 0);
+  cudaGraphLaunch(left, nullptr);
+  cudaDeviceGetGraphMemAttribute(0, cudaGraphMemAttrUsedMemCurrent, &used[0]);
+  const bool refused = cudaGraphLaunch(left, nullptr) == cudaErrorInvalidValue;
+  cudaGetLastError();
+  add<<<1, 4>>>(memory, 1);
+  cudaMemcpy(host + 4, memory, 4 * sizeof(int), cudaMemcpyDeviceToHost);
+  cudaFree(memory);
+  cudaDeviceGetGraphMemAttribute(0, cudaGraphMemAttrUsedMemCurrent, &used[1]);
+  cudaGraphExecDestroy(left);
+  const cudaGraphExec_t again = with_memory(&memory, host + 8, false, cudaGraphInstantiateFlagAutoFreeOnLaunch);
+  cudaGraphLaunch(again, nullptr);
+  cudaGraphLaunch(again, nullptr);
+  cudaFreeAsync(memory, nullptr);
+  cudaGraphExecDestroy(again);
+  cudaDeviceGraphMemTrim(0);
+  return refused && used[0] >= 4 * sizeof(int) && used[1] == 0 ? cudaGetLastError() : -1;
+}
+
+// The same for streams that are captured.
+extern "C" int memory_of_a_stream(int* host) {
+  cudaStream_t stream;
+  cudaStreamCreate(&stream);
+  cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal);
+  int* memory;
+  cudaMallocAsync(&memory, 4 * sizeof(int), stream);
+  cudaMemsetAsync(memory, 0, 4 * sizeof(int), stream);
+  add<<<1, 4, 0, stream>>>(memory, 3);
+  cudaMemcpyAsync(host, memory, 4 * sizeof(int), cudaMemcpyDeviceToHost, stream);
+  cudaFreeAsync(memory, stream);
+  cudaGraph_t graph;
+  cudaStreamEndCapture(stream, &graph);
+  cudaGraphExec_t exec;
+  cudaGraphInstantiate(&exec, graph, 0);
+  for (int i = 0; i < 2; ++i) cudaGraphLaunch(exec, stream);
+  cudaGraphExecDestroy(exec);
+  cudaGraphDestroy(graph);
+  cudaStreamDestroy(stream);
+  return cudaGetLastError();
+}
+
+extern "C" int memory_after_the_graph(int* host) {
+  int* memory;
+  const cudaGraphExec_t exec = with_memory(&memory, host, true, 0);
+  cudaGraphLaunch(exec, nullptr);
+  write<<<1, 1>>>(memory);
+  return cudaDeviceSynchronize();
+}

@@ -19,6 +19,7 @@
 #include <opbridge_twin/dpx.h>
 #include <opbridge_twin/image.h>
 #include <opbridge_twin/intrinsics.h>
+#include <opbridge_twin/local.h>
 #include <opbridge_twin/math.h>
 #include <opbridge_twin/memory.h>
 #include <opbridge_twin/memory_builtins.h>

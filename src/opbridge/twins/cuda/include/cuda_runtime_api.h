@@ -126,6 +126,13 @@ cudaError_t cudaGraphAddChildGraphNode(cudaGraphNode_t* node, cudaGraph_t graph,
                                        size_t count, cudaGraph_t child);
 cudaError_t cudaGraphExecMemcpyNodeSetParams1D(cudaGraphExec_t exec, cudaGraphNode_t node, void* to, const void* from,
                                                size_t bytes, enum cudaMemcpyKind kind);
+cudaError_t cudaGraphAddMemAllocNode(cudaGraphNode_t* node, cudaGraph_t graph, const cudaGraphNode_t* before,
+                                     size_t count, struct cudaMemAllocNodeParams* how);
+cudaError_t cudaGraphAddMemFreeNode(cudaGraphNode_t* node, cudaGraph_t graph, const cudaGraphNode_t* before,
+                                    size_t count, void* memory);
+cudaError_t cudaDeviceGetGraphMemAttribute(int device, enum cudaGraphMemAttributeType attribute, void* value);
+cudaError_t cudaDeviceSetGraphMemAttribute(int device, enum cudaGraphMemAttributeType attribute, void* value);
+cudaError_t cudaDeviceGraphMemTrim(int device);
 // What is launched on this stream between the two is a node's work: of a graph, or in the place of another node's.
 cudaStream_t ob_twin_node_begins(void);
 cudaError_t ob_twin_node_added(cudaGraphNode_t* node, cudaGraph_t graph, const cudaGraphNode_t* before, size_t count);

@@ -11,15 +11,21 @@ from opbridge.twins.common.host_calls import aot_function
 from opbridge.twins.common.message_columns import Columns, Piece
 from opbridge.twins.cuda.rewriting import directives
 from opbridge.twins.cuda.rewriting.declarations import function_name
+from opbridge.twins.cuda.rewriting.device_functions import (
+    mark_called_by_host,
+    note_calls_of_host,
+    note_device_function,
+)
 from opbridge.twins.cuda.rewriting.grid_strides import waits
 from opbridge.twins.cuda.rewriting.guards import Guard
 from opbridge.twins.cuda.rewriting.host_functions import mark_host_function
 from opbridge.twins.cuda.rewriting.launches import is_launch, refuse_calls, rewrite_launch
+from opbridge.twins.cuda.rewriting.local_arrays import watch_local_array, watch_valued_array
 from opbridge.twins.cuda.rewriting.phase_writing import divide_into_phases
 from opbridge.twins.cuda.rewriting.refusals import refuse_what_nvcc_refuses
 from opbridge.twins.cuda.rewriting.replaced_words import rewrite_word
 from opbridge.twins.cuda.rewriting.scopes import has_own_scopes, scope_opened
-from opbridge.twins.cuda.rewriting.source import Scope, Source
+from opbridge.twins.cuda.rewriting.source import Scope, Source, outside_of_brackets
 from opbridge.twins.cuda.rewriting.translation_unit import Unit
 from opbridge.twins.cuda.rewriting.variables import (
     VARIABLE_WORDS,
@@ -58,6 +64,7 @@ class Rewriter(Source):
                 self._directive(index)
             elif not token.blank:
                 self._code(index)
+        mark_called_by_host(self)
         pieces = list(self.pieces())
         if not (self.in_macro or self.unit.is_library):
             self.unit.columns[self.file] = Columns(pieces)
@@ -94,8 +101,12 @@ class Rewriter(Source):
         if entered:
             self._note_function(scope.kernel, scope.device, index)
             refuse_what_nvcc_refuses(self, index, scope)
+            self._note_constancy()
             if scope.device and not (scope.host or scope.kernel):
                 self._note_own_function()
+                note_device_function(self, index)
+            elif not scope.device:
+                note_calls_of_host(self, index)
         if entered and not scope.device and self.unit.is_program and self.scopes[-1].kind == "namespace":
             mark_host_function(self, index)
         if entered and self._has_c_linkage() and (name := aot_function(self.tokens[i] for i in self.head)):
@@ -121,6 +132,8 @@ class Rewriter(Source):
                 inside = f"OB_TWIN_NO_THREAD {inside}"
             launch = f"{{ ::opbridge_twin::{starts}(__PRETTY_FUNCTION__, [=]{head} "
         self.texts[index] = f"{launch}{{{inside}"
+        if scope.kind == "function" and scope.device and not entered:
+            watch_valued_array(self, index)
         self.head = []
 
     def _mark(self, guard: Guard) -> None:
@@ -165,6 +178,11 @@ class Rewriter(Source):
                 body = [token.text for token in self.body(opened) if not token.blank]
                 self.unit.harmless.note_function(name, [self.tokens[i].text for i in self.head], body)
 
+    def _note_constancy(self) -> None:
+        words = outside_of_brackets([self.tokens[i].text for i in self.head])
+        hides = any(word.isupper() and len(word) > 1 for word in words)
+        self.in_constant_function = hides or bool({"constexpr", "consteval"} & set(words))
+
     def _note_own_function(self) -> None:
         head = [self.tokens[i] for i in self.head]
         name = OPERATOR if any(token.text == OPERATOR for token in head) else function_name(head)
@@ -181,8 +199,11 @@ class Rewriter(Source):
             declare_shared(self, index)
         elif scope.kind == "namespace" and words & VARIABLE_WORDS and not words & {"extern", "operator"}:
             announce_variable(self, index)
-        elif scope.kind == "function" and scope.device and "static" in words:
-            announce_static(self, index)
+        elif scope.kind == "function" and scope.device:
+            if "static" in words:
+                announce_static(self, index)
+            else:
+                watch_local_array(self, index)
 
     def _directive(self, index: int) -> None:
         text = self.texts[index]

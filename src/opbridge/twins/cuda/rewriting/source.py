@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 from opbridge.build.cxx.reader import CLOSERS, PAIRS, Reader
 from opbridge.twins.cuda.missing_headers import is_of_devices
@@ -52,6 +53,17 @@ class Source(Reader):
         self.scopes: list[Scope] = [Scope("namespace")]
         self.head: list[int] = []
         """The tokens since the last statement ended, without blanks."""
+        self.device_bodies: list[tuple[str, int]] = []
+        """The functions of devices alone, each with the brace that opens its body."""
+        self.called_by_host: set[str] = set()
+        """The names that functions of the host seem to call."""
+        self.in_constant_function = False
+        """Whether the function that was entered last may be constexpr."""
+
+    @cached_property
+    def has_labels(self) -> bool:
+        """Whether a jump may pass over a declaration."""
+        return any(token.text == "goto" for token in self.tokens)
 
     def erase(self, first: int, last: int) -> None:
         """Remove the tokens from `first` to `last`, inclusive."""

@@ -61,6 +61,13 @@
 #define OPBRIDGE_TWIN_MAIN main
 #endif
 
+// Of a device function whose name host code calls: perhaps it means another one of the name.
+#if defined(OPBRIDGE_TWIN_CHECKS) || defined(OPBRIDGE_TWIN_TWICE)
+#define OPBRIDGE_TWIN_DEVICE_ONLY(name) ::ob_twin_device_only(name);
+#else
+#define OPBRIDGE_TWIN_DEVICE_ONLY(name)
+#endif
+
 // Before the end of a kernel.
 #ifdef OPBRIDGE_TWIN_CHECKS
 #define OPBRIDGE_TWIN_RETURN return ::ob_twin_returned(::opbridge_twin::this_thread())

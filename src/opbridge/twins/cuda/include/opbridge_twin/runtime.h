@@ -120,6 +120,8 @@ __attribute__((noreturn)) void ob_twin_abandon(int error);
 
 // Whether the caller is device code.
 int ob_twin_in_kernel(void);
+// In a function of the device's alone: reports a call by host code.
+void ob_twin_device_only(const char* name);
 
 // For hosts ----------------------------------------------------------------------------------------------------------
 

@@ -138,7 +138,7 @@ void block_end(Block* block);
 void shared_variable(const void* begin, size_t bytes, const char* name);
 
 // From here on, this thread of the current block runs, on this stack.
-void thread_current(uint32_t linear_thread, const void* stack, size_t stack_bytes);
+void thread_current(uint32_t linear_thread, const void* stack, size_t stack_bytes, const ob_twin_local** locals);
 inline void thread_current(uint32_t linear_thread) {  // on the same stack as the one before
   if (__builtin_expect(worker.has_suspicions, 0)) settle_suspicions();
   const Cell first = worker.loop_stamp;
@@ -159,6 +159,12 @@ void grid_synced(Launch* launch);                     // by all blocks, before t
 void fence();                                         // __threadfence and its kin
 
 // What the execution layer finds itself -------------------------------------------------------------------------------
+
+// Host code has called a function of the device's alone; `at` is in that function, or behind its call.
+void device_function_on_host(const char* name, const void* at);
+
+// The twin's own code has written what the thread gave it a pointer to.
+void written_unseen(void* memory, size_t bytes);
 
 // Why a block cannot go on.
 enum class Failure : uint8_t {

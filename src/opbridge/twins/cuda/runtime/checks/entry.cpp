@@ -7,6 +7,7 @@
 #include "checks.h"
 #include "engine/profile.h"
 #include "launch.h"
+#include "locals.h"
 #include "state.h"
 
 #define HERE __builtin_return_address(0)
@@ -29,7 +30,9 @@ constexpr uint32_t kFewLooks = 4;
 
 void touch(const volatile void* memory, size_t bytes, Access access, const void* at) {
   const auto address = reinterpret_cast<uintptr_t>(memory);
-  if (is_out_of_scope(address) || bytes == 0) return;
+  if (bytes == 0) return;
+  if (is_on_stack(address)) return stack_access(address, bytes, access, at);
+  if (is_out_of_scope(address)) return;
   slow_access(address, bytes, access, at);
 }
 

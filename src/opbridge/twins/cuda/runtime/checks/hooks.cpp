@@ -6,6 +6,7 @@
 #include "copies.h"
 #include "describe.h"
 #include "launch.h"
+#include "locals.h"
 #include "memory.h"
 #include "shadow.h"
 #include "surroundings.h"
@@ -190,12 +191,23 @@ void shared_variable(const void* begin, size_t bytes, const char* name) {
   running_block().shared.variable(Range(begin, bytes), name);
 }
 
-void thread_current(uint32_t linear_thread, const void* stack, size_t stack_bytes) {
+void thread_current(uint32_t linear_thread, const void* stack, size_t stack_bytes, const ob_twin_local** locals) {
+  worker.locals = locals;
   worker.stack_begin = reinterpret_cast<uintptr_t>(stack);
   worker.stack_bytes = stack_bytes;
   worker.spins = worker.vain_looks = 0;
   worker.asm_at = nullptr;
   thread_current(linear_thread);
+}
+
+void written_unseen(void* memory, size_t bytes) {
+  const auto address = reinterpret_cast<uintptr_t>(memory);
+  if (is_on_stack(address)) stack_access(address, bytes, kStore, nullptr);
+}
+
+void device_function_on_host(const char* name, const void* at) {
+  deliver(report_on_host(Kind::device_function, at,
+                         std::string("host code calls the __device__ function ") + name + ", which nvcc refuses"));
 }
 
 void runs_asm(const void* at) { worker.asm_at = at; }

@@ -4,6 +4,7 @@
 
 #include "describe.h"
 #include "launch.h"
+#include "locals.h"
 #include "memory.h"
 #include "races.h"
 #include "shadow.h"
@@ -282,6 +283,7 @@ void slow_access(uintptr_t address, size_t bytes, Access access, const void* at)
   const Worker& self = worker;
   if (self.asm_at != nullptr) at = self.asm_at;
   if (self.block == nullptr) return host_code_access(address, bytes, access, at);
+  if (is_on_stack(address)) return stack_access(address, bytes, access, at);
   if (is_out_of_scope(address)) return;
   const Touch touch{address, bytes, access, at, address - self.shared_begin < self.shared_bytes};
   const uintptr_t end = address + bytes;

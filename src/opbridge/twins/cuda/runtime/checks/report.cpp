@@ -52,6 +52,9 @@ Meaning meaning(Kind kind) {
     case Kind::device_memory:
       return {"device-memory", kIllegalAddress, false,
               "copy the data to host memory by cudaMemcpy; on a GPU this ends the program"};
+    case Kind::device_function:
+      return {"device-function", kInvalidPc, false,
+              "declare the function __host__ __device__, or call it in a kernel only"};
     case Kind::shared_race:
       return {"shared-race", kLaunchFailure, false,
               "put __syncthreads() between the two, or __syncwarp() where both threads are of one warp"};
@@ -85,6 +88,9 @@ Meaning meaning(Kind kind) {
     case Kind::unset_global:
       return {"uninitialised-memory", kLaunchFailure, false,
               "fill the memory by cudaMemset, cudaMemcpy or a kernel before reading it"};
+    case Kind::unset_local:
+      return {"uninitialised-local", kLaunchFailure, false,
+              "give the array a value where it is declared, as in `float sums[8] = {}`"};
     case Kind::misaligned:
       return {"misaligned", kMisalignedAddress, true,
               "a vector type needs an address that is a multiple of its size: handle the first elements one by one"};

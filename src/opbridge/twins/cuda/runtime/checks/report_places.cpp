@@ -8,6 +8,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <iterator>
 #include <map>
 #include <mutex>
 #include <vector>
@@ -94,8 +96,12 @@ std::string shortened(std::string line) {
   return line;
 }
 
-// The twin's own headers: what the user wrote calls what stands there.
-bool is_ours(const std::string& line) { return line.find("/twins/cuda/include/") != std::string::npos; }
+// Headers of the twin's and of CCCL: what the user wrote calls what stands there.
+bool is_of_library(const std::string& line) {
+  constexpr const char* kFolders[] = {"/twins/cuda/include/", "/include/cuda/", "/include/cub/", "/include/thrust/"};
+  return std::any_of(std::begin(kFolders), std::end(kFolders),
+                     [&line](const char* folder) { return line.find(folder) != std::string::npos; });
+}
 
 std::string looked_up(uintptr_t address) {
   // A return address lies behind the call, which may be on another line.
@@ -112,7 +118,7 @@ std::string looked_up(uintptr_t address) {
     begin = end + 1;
     if (line.compare(0, 2, "??") == 0 || line.find(":?") != std::string::npos) continue;
     best = line;
-    if (!is_ours(line)) break;
+    if (!is_of_library(line)) break;
   }
   if (!best.empty()) return shortened(best);
   const size_t folder = spot.image.rfind('/');

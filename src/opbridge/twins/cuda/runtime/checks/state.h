@@ -5,6 +5,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct ob_twin_local;
+
 namespace opbridge_twin::checks {
 
 class Block;
@@ -82,6 +84,7 @@ struct Worker {
   Cell block_floor = 0;     // the first run of the block
   uintptr_t stack_begin = 0;
   size_t stack_bytes = 0;
+  const ob_twin_local** locals = nullptr;  // the local arrays on that stack
   uintptr_t shared_begin = 0;
   size_t shared_bytes = 0;
   uintptr_t harmless_begin = 0;  // memory last found to be nobody's business: constants, arguments, thread-local data

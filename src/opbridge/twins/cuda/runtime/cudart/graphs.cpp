@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "memory.h"
 #include "state.h"
 #include "streams.h"
 
@@ -29,6 +30,7 @@ struct CUgraph_st {
 struct CUgraphExec_st {
   std::vector<opbridge_twin::Work> work;
   Nodes nodes;
+  bool frees_at_launch;
 };
 
 namespace opbridge_twin {
@@ -332,12 +334,12 @@ cudaError_t cudaGraphDestroy(cudaGraph_t graph) {
   return cudaSuccess;
 }
 
-cudaError_t cudaGraphInstantiateWithFlags(cudaGraphExec_t* exec, cudaGraph_t graph, unsigned long long) {
+cudaError_t cudaGraphInstantiateWithFlags(cudaGraphExec_t* exec, cudaGraph_t graph, unsigned long long flags) {
   OB_TWIN_REQUIRE_DEVICE();
   if (exec == nullptr || graph == nullptr) return noted(cudaErrorInvalidValue);
   const Nodes ordered = in_order(graph->nodes);
   if (ordered.size() != graph->nodes.size()) return noted(cudaErrorInvalidValue);
-  *exec = new CUgraphExec_st{work_of(ordered), ordered};
+  *exec = new CUgraphExec_st{work_of(ordered), ordered, (flags & cudaGraphInstantiateFlagAutoFreeOnLaunch) != 0};
   return cudaSuccess;
 }
 
@@ -357,8 +359,11 @@ cudaError_t cudaGraphUpload(cudaGraphExec_t exec, cudaStream_t) {
 cudaError_t cudaGraphLaunch(cudaGraphExec_t exec, cudaStream_t stream) {
   OB_TWIN_REQUIRE_DEVICE();
   if (exec == nullptr) return noted(cudaErrorInvalidValue);
-  const std::vector<Work> work = exec->work;
-  OB_TWIN_ON_STREAM(stream, run(work))
+  const auto launch = [work = exec->work, frees = exec->frees_at_launch] {
+    const FreesAtLaunch frees_at_launch(frees);
+    return run(work);
+  };
+  OB_TWIN_ON_STREAM(stream, launch())
 }
 
 cudaError_t cudaGraphExecDestroy(cudaGraphExec_t exec) {

@@ -48,6 +48,8 @@ struct Allocation {
   Space space;
   char* pages;  // that hold it, in the region
   size_t page_bytes;
+  bool of_graph = false;  // its addresses stay taken for the next launch of the graph
+  bool in_use = true;
 };
 
 // Addresses are taken one after the other, and come back only when all have been used: what was freed stays unreadable,
@@ -57,6 +59,10 @@ class Memory {
   cudaError_t allocate(void** result, size_t bytes, Space space, const char* how, const void* where);
   // `of_host`: whether it is for memory of the host's that `allocate` gave, and for no other.
   cudaError_t free(void* memory, bool of_host, const char* how, const void* where);
+  // Gives what was allocated to a graph, whose launches use it and free it.
+  void give_to_graph(void* memory, const void* where);
+  cudaError_t use_in_graph(void* memory, bool free_first, const char* how, const void* where);
+  GraphMemory& graphs() { return graphs_; }
   cudaError_t adopt(void* memory, size_t bytes, const char* how, const void* where);
   cudaError_t release(void* memory, const char* how, const void* where);
   // The allocation that an address lies in.
@@ -81,6 +87,7 @@ class Memory {
   char* next_ = nullptr;
   size_t used_ = 0;
   std::map<const char*, Allocation> live_;
+  GraphMemory graphs_;
 };
 
 Memory& memory() {
@@ -180,7 +187,7 @@ cudaError_t Memory::allocate(void** result, size_t bytes, Space space, const cha
   if (pages_bytes >= kHugePage) madvise(pages, pages_bytes, MADV_HUGEPAGE);
   // It ends where its pages end, so that what runs over the end is stopped; the host's begins a page.
   char* begin = is_of_host ? pages : pages + (pages_bytes - round_up(bytes, kAlignment));
-  live_[begin] = {bytes, space, pages, pages_bytes};
+  live_[begin] = {bytes, space, pages, pages_bytes, false, true};
   if (!is_of_host) used_ += pages_bytes;
   checks::allocated(space, begin, bytes, how, where);
   if (space != Space::device) seen_by_host(begin, bytes);
@@ -204,16 +211,47 @@ cudaError_t Memory::free(void* begin, bool of_host, const char* how, const void*
   }
   // Of anything else than live memory it says what that is.
   if (!checks::freed(begin, how, where) || !is_live) return noted(cudaErrorInvalidValue);
+  if (found->second.of_graph) {
+    found->second.in_use = false;
+    graphs_.used -= found->second.bytes;
+    return cudaSuccess;
+  }
   close(static_cast<char*>(begin), found->second);
   if (!of_host) used_ -= found->second.page_bytes;
   live_.erase(found);
   return cudaSuccess;
 }
 
+void Memory::give_to_graph(void* begin, const void* where) {
+  std::lock_guard<std::mutex> hold(guard_);
+  Allocation& allocation = live_.at(static_cast<char*>(begin));
+  allocation.of_graph = true;
+  allocation.in_use = false;
+  checks::freed(begin, "", where);
+}
+
+// `free_first`: what the last launch has left in use is freed, where it would be an error.
+cudaError_t Memory::use_in_graph(void* begin, bool free_first, const char* how, const void* where) {
+  std::lock_guard<std::mutex> hold(guard_);
+  Allocation& allocation = live_.at(static_cast<char*>(begin));
+  if (allocation.in_use && !free_first) return noted(cudaErrorInvalidValue);
+  if (allocation.in_use) {
+    checks::freed(begin, how, where);
+    graphs_.used -= allocation.bytes;
+  }
+  allocation.in_use = true;
+  checks::allocated(Space::device, begin, allocation.bytes, how, where);
+  graphs_.used += allocation.bytes;
+  graphs_.most_used = std::max(graphs_.most_used, graphs_.used);
+  graphs_.reserved = std::max(graphs_.reserved, graphs_.used);
+  graphs_.most_reserved = std::max(graphs_.most_reserved, graphs_.reserved);
+  return cudaSuccess;
+}
+
 cudaError_t Memory::adopt(void* begin, size_t bytes, const char* how, const void* where) {
   if (begin == nullptr || bytes == 0) return noted(cudaErrorInvalidValue);
   std::lock_guard<std::mutex> hold(guard_);
-  if (!live_.emplace(static_cast<char*>(begin), Allocation{bytes, Space::pinned, nullptr, 0}).second) {
+  if (!live_.emplace(static_cast<char*>(begin), Allocation{bytes, Space::pinned, nullptr, 0, false, true}).second) {
     return noted(cudaErrorHostMemoryAlreadyRegistered);
   }
   checks::allocated(Space::pinned, begin, bytes, how, where);
@@ -383,6 +421,33 @@ void each_allocation(const std::function<void(const char*, size_t)>& visit) { me
 
 using namespace opbridge_twin;
 
+namespace opbridge_twin {
+
+namespace {
+thread_local bool frees_at_launch = false;
+}  // namespace
+
+FreesAtLaunch::FreesAtLaunch(bool does) : before_(frees_at_launch) { frees_at_launch = does; }
+FreesAtLaunch::~FreesAtLaunch() { frees_at_launch = before_; }
+
+GraphMemory& graph_memory() { return memory().graphs(); }
+
+cudaError_t allocate_for_graph(void** result, size_t bytes, const char* how, const void* where) {
+  if (const cudaError_t error = memory().allocate(result, bytes, Space::device, how, where)) return error;
+  memory().give_to_graph(*result, where);
+  return cudaSuccess;
+}
+
+cudaError_t use_in_graph(void* begin, const char* how, const void* where) {
+  return memory().use_in_graph(begin, frees_at_launch, how, where);
+}
+
+cudaError_t free_in_graph(void* begin, const char* how, const void* where) {
+  return memory().free(begin, false, how, where);
+}
+
+}  // namespace opbridge_twin
+
 // What gives or takes back memory at once waits for all that runs, as GPUs do.
 cudaError_t cudaMalloc(void** result, size_t bytes) {
   OB_TWIN_REQUIRE_DEVICE();
@@ -391,8 +456,13 @@ cudaError_t cudaMalloc(void** result, size_t bytes) {
   return memory().allocate(result, bytes, Space::device, OB_TWIN_CALL("cudaMalloc"));
 }
 
-cudaError_t cudaMallocAsync(void** result, size_t bytes, cudaStream_t) {
+cudaError_t cudaMallocAsync(void** result, size_t bytes, cudaStream_t stream) {
   OB_TWIN_REQUIRE_DEVICE();
+  if (some_stream_is_captured() && is_captured(stream)) {
+    const void* const where = OB_TWIN_HERE;
+    if (const cudaError_t error = allocate_for_graph(result, bytes, "cudaMallocAsync", where)) return error;
+    return take_down(stream, [memory = *result, where] { return use_in_graph(memory, "cudaMallocAsync", where); });
+  }
   return memory().allocate(result, bytes, Space::device, OB_TWIN_CALL("cudaMallocAsync"));
 }
 
@@ -423,10 +493,13 @@ cudaError_t cudaFree(void* begin) {
 
 cudaError_t cudaFreeAsync(void* begin, cudaStream_t stream) {
   OB_TWIN_REQUIRE_DEVICE();
+  if (some_stream_is_captured() && is_captured(stream)) {
+    return take_down(stream, [=, where = OB_TWIN_HERE] { return free_in_graph(begin, "cudaFreeAsync", where); });
+  }
   Allocation found;
   const char* first;
   // Others may get the memory from then on, so that it is as if the stream wrote there.
-  if (!is_captured(stream) && memory().find(begin, found, first) && first == begin) {
+  if (memory().find(begin, found, first) && first == begin) {
     const checks::OnStream on_stream(stream);
     checks::stream_access(begin, found.bytes, true, OB_TWIN_CALL("cudaFreeAsync"));
   }

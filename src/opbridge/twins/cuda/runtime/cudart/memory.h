@@ -2,6 +2,7 @@
 #ifndef OPBRIDGE_TWIN_RUNTIME_CUDART_MEMORY_H
 #define OPBRIDGE_TWIN_RUNTIME_CUDART_MEMORY_H
 
+#include <cuda_runtime_api.h>
 #include <stddef.h>
 
 #include <functional>
@@ -17,6 +18,26 @@ bool find_allocation(const void* address, const void*& begin, size_t& bytes);
 void each_allocation(const std::function<void(const char*, size_t)>& visit);
 // Host code goes on, which has no business in device memory.
 void close_to_host();
+
+// Memory that graphs allocate.  Its addresses are known, and stay taken, before a launch uses them.
+struct GraphMemory {
+  unsigned long long used = 0, most_used = 0, reserved = 0, most_reserved = 0;  // bytes
+};
+GraphMemory& graph_memory();
+cudaError_t allocate_for_graph(void** result, size_t bytes, const char* how, const void* where);
+// Of a launch, in the place of an allocation.  While `FreesAtLaunch` lives, it first frees what the last one has left.
+cudaError_t use_in_graph(void* memory, const char* how, const void* where);
+cudaError_t free_in_graph(void* memory, const char* how, const void* where);
+class FreesAtLaunch {
+ public:
+  explicit FreesAtLaunch(bool does);
+  ~FreesAtLaunch();
+  FreesAtLaunch(const FreesAtLaunch&) = delete;
+  FreesAtLaunch& operator=(const FreesAtLaunch&) = delete;
+
+ private:
+  bool before_;
+};
 
 }  // namespace opbridge_twin
 #endif

@@ -7,6 +7,8 @@
 #include <memory>
 #include <vector>
 
+struct ob_twin_local;
+
 namespace opbridge_twin {
 
 // Saves the registers that a call preserves on the current stack, and goes on where `to` was left.  The floating-point
@@ -35,6 +37,7 @@ class Fiber {
 
   void* stack_pointer = nullptr;
   bool idle = false;
+  const ob_twin_local* locals = nullptr;  // what the checks know of local arrays on the stack
 
  private:
   char* low_;

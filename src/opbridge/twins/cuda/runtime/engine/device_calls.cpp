@@ -146,6 +146,10 @@ int ob_twin_is_shared(const void* memory) {
   return worker != nullptr && worker->block().shared.contains(memory);
 }
 
+void ob_twin_device_only(const char* name) {
+  if (Worker::running() == nullptr) checks::device_function_on_host(name, HERE);
+}
+
 int ob_twin_in_kernel() { return Worker::running() != nullptr; }
 
 void ob_twin_trap(unsigned thread, const char* why) { end_in_trap(running("__trap"), thread, why, HERE); }

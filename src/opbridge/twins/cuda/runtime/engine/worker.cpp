@@ -125,6 +125,7 @@ void Worker::fiber_main() {
 // Returns where this fiber has more to run.
 void Worker::run_threads() {
   // Before the loop's first instruction, which may be a copy of the kernel's arguments to this stack.
+  fiber_->locals = nullptr;
   if (block_->checked != nullptr) show_thread(block_->view.next);
   (block_->checked != nullptr ? launch_->checked_body : launch_->kernel->body)(launch_->arguments, &block_->view);
   if (thread_ == kLoop) {
@@ -179,7 +180,7 @@ void Worker::yield(unsigned thread, bool elsewhere) {
 void Worker::show_thread(unsigned thread) {
   const ob_twin_dim block = block_->view.block;
   ob_twin_thread_index = {thread % block.x, thread / block.x % block.y, thread / block.x / block.y};
-  checks::thread_current(thread, fiber_->stack(), Fiber::kStackBytes);
+  checks::thread_current(thread, fiber_->stack(), Fiber::kStackBytes, &fiber_->locals);
 }
 
 void Worker::show_block(const Block& block) {

@@ -115,7 +115,9 @@ void Machine::set(const Operand& operand, uint64_t bits) {
   registers[operand.slot] = bits;
   if (operand.slot >= count) return;
   const ob_twin_ptx_operand& out = given[operand.slot];
-  if (out.place != nullptr) memcpy(out.place, &bits, out.bytes < 8 ? out.bytes : 8);
+  if (out.place == nullptr) return;
+  memcpy(out.place, &bits, out.bytes < 8 ? out.bytes : 8);
+  checks::written_unseen(out.place, out.bytes);
 }
 
 void Machine::set_predicate(const Operand& operand, bool value) {
