@@ -18,6 +18,10 @@ _NOT_ZERO = 1e-3
 """What ptiou adds to an area of pixels before it divides by it."""
 
 
+class _WrongType(InputError, TypeError):
+    """A tensor of another element type than the function takes."""
+
+
 def roll(x: Tensor, shifts: tuple[int, int], dims: tuple[int, int]) -> Tensor:
     """Roll the middle dimensions of a tensor of four, as windows of a Swin transformer are shifted."""
     if x.dim() != 4 or len(shifts) != 2 or len(dims) != 2:
@@ -51,6 +55,8 @@ def dropout_with_byte_mask(input1: Tensor, p: float = 0.5, training: bool = True
 
 def npu_fast_condition_index_put(x: Tensor, condition: Tensor, value: float) -> Tensor:
     """Return a tensor with a value wherever a condition holds."""
+    if condition.dtype != torch.bool:
+        raise _WrongType(f"npu_fast_condition_index_put expects a condition of torch.bool, got {condition.dtype}")
     return torch.where(condition, torch.as_tensor(value, dtype=x.dtype, device=x.device), x)
 
 

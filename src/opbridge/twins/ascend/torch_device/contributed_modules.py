@@ -12,17 +12,18 @@ from opbridge.twins.ascend.torch_device.contributed_functions import dropout_wit
 
 
 class ChannelShuffle(nn.Module):  # type: ignore[misc]
-    """Take the channels of two tensors in turn, and split the result into halves unless told otherwise."""
+    """Take the first `in_channels` channels of two tensors, one of each group in turn, and split them unless told."""
 
     def __init__(self, in_channels: int, groups: int = 2, split_shuffle: bool = True) -> None:
         super().__init__()
-        self.groups, self.split_shuffle = groups, split_shuffle
+        self.in_channels, self.groups, self.split_shuffle = in_channels, groups, split_shuffle
 
-    def forward(self, x1: Tensor, x2: Tensor) -> Tensor:
-        """Return the shuffled channels."""
-        together = torch.cat([x1, x2], dim=1)
+    def forward(self, x1: Tensor, x2: Tensor) -> Tensor | tuple[Tensor, Tensor]:
+        """Return the shuffled channels, in two parts if they are split: those of one group, and the others."""
+        together = torch.cat([x1, x2], dim=1)[:, : self.in_channels]
         shuffled = together.unflatten(1, (self.groups, -1)).transpose(1, 2).flatten(1, 2)
-        return shuffled.chunk(2, dim=1) if self.split_shuffle else shuffled
+        in_group = self.in_channels // self.groups
+        return (shuffled[:, :in_group], shuffled[:, in_group:]) if self.split_shuffle else shuffled
 
 
 class LabelSmoothingCrossEntropy(nn.Module):  # type: ignore[misc]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import random
 import sys
 import unittest
 import warnings
@@ -14,6 +16,12 @@ import torch
 
 class TestCase(unittest.TestCase):
     """A unittest case whose assertions compare tensors on any device."""
+
+    def setUp(self) -> None:
+        """Seed the random numbers of PyTorch and Python before each test, by SEED or 666, as torch_npu does."""
+        seed = int(os.getenv("SEED", "666"))
+        torch.manual_seed(seed)
+        random.seed(seed)
 
     def assertEqual(  # type: ignore[override]  # noqa: N802 - the signature is that of torch_npu
         self,

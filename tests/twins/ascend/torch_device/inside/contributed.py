@@ -56,6 +56,8 @@ def test_modules_are_what_they_replace() -> None:
     whole = torch.cat([a, b], 1).view(2, 2, 8, 3, 3).transpose(1, 2).reshape(2, 16, 3, 3)
     halves = ChannelShuffle(16)(a, b)
     torch.testing.assert_close(torch.cat(halves, 1), whole)
+    # Of two tensors with more channels together than it was told of, it takes the first.
+    torch.testing.assert_close(ChannelShuffle(8, split_shuffle=False)(a, b), a[:, [0, 4, 1, 5, 2, 6, 3, 7]])
     scores, labels = torch.randn(5, 10).npu(), torch.arange(5).npu()
     torch.testing.assert_close(LabelSmoothingCrossEntropy(10)(scores, labels), functional.cross_entropy(scores, labels))
     assert BiLSTM(4, 6).npu()(torch.randn(3, 2, 4).npu()).shape == (3, 2, 12)

@@ -13,4 +13,5 @@ __version__ = f"{torch.__version__.partition('+')[0]}+opbridge"
 __all__ = ["npu", *EXPOSED]
 
 sys.modules[f"{__name__}.npu"] = npu
+sys.modules[f"{__name__}.npu.amp"] = npu.amp
 globals().update(EXPOSED)
