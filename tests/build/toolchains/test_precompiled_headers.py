@@ -188,14 +188,16 @@ def test_a_mistake_of_who_goes_the_long_way_is_told_at_once(
     assert len([run for run in compiler.runs if " -c " in run]) == 2  # type: ignore[attr-defined]
 
 
-def test_its_own_headers_are_precompiled_only_where_somebody_asks_for_it(
-    cache: Cache, request_to: MakeRequest, installed: Path, wrapper: Callable[..., object]
-) -> None:
-    def whole(request: BuildRequest) -> BuildRequest:
-        assert request.library is not None
-        headers = SlimHeaders(installed, installed / "big.h", "whole-1.0.h")
-        return replace(request, library=replace(request.library, whole_headers=headers))
+def whole(request: BuildRequest) -> BuildRequest:
+    """The request where the library's own headers can be precompiled, too."""
+    assert request.library is not None
+    headers = SlimHeaders(request.library.folder, request.library.folder / "big.h", "whole-1.0.h")
+    return replace(request, library=replace(request.library, whole_headers=headers))
 
+
+def test_its_own_headers_are_precompiled_only_where_somebody_asks_for_it(
+    cache: Cache, request_to: MakeRequest, wrapper: Callable[..., object]
+) -> None:
     compiler = wrapper()
     assert answer(whole(request_to(NEEDS_MORE)), cache) == 6
     assert len(precompiled(cache)) == 1
@@ -205,6 +207,18 @@ def test_its_own_headers_are_precompiled_only_where_somebody_asks_for_it(
     *_, slim, wide, _ = compiler.runs  # type: ignore[attr-defined]
     assert "big-1.0.h" in slim
     assert "whole-1.0.h" in wide
+
+
+def test_its_own_headers_serve_a_first_source_if_they_alone_are_precompiled(
+    cache: Cache, request_to: MakeRequest, wrapper: Callable[..., object]
+) -> None:
+    compiler = wrapper()
+    request = whole(worth_from_two(request_to()))
+    precompile(request, cache)
+    assert answer(request, cache) == 4
+    (compiled,) = (run for run in compiler.runs if " -c " in run)  # type: ignore[attr-defined]
+    assert "whole-1.0.h" in compiled
+    assert [names[0] for names in precompiled(cache)] == ["whole-1.0.h"]
 
 
 def test_a_mistake_is_told_as_if_there_were_no_short_way(cache: Cache, request_to: MakeRequest, project: Path) -> None:

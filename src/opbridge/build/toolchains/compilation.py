@@ -48,7 +48,10 @@ def compile_library(
     scratch.mkdir()
     usable = with_usable_headers(request)
     slim = short_way(usable, context)
-    short = slim or whole_way(usable, context)
+    # All headers, if they are precompiled, take less time than fewer as text.
+    whole = None if slim and slim.headers else whole_way(usable, context)
+    slim = None if whole else slim
+    short = whole or slim
     if leaves_parts(request):
         attempt = _attempt_with_parts(request, context, folder, scratch)
     else:

@@ -82,10 +82,10 @@ def whole_way(request: BuildRequest, context: BuildContext) -> ShortWay | None:
     request = replace(request, bindings=())
     _, key = _keyed(request, library, library.whole_headers, context) or (None, None)
     entry = context.cache.find(key) if key else None
-    if entry is None:
+    sources = _beginning_with(library, library.whole_headers, request)
+    if entry is None or not sources:
         return None
     header = entry.path / library.whole_headers.name
-    sources = _beginning_with(library, library.whole_headers, request)
     flags = tuple((source, ("-include", str(header))) for source in sources)
     return ShortWay(replace(request, source_flags=(*flags, *request.source_flags)), library, (header,), tuple(sources))
 
