@@ -18,6 +18,7 @@ from hypothesis import HealthCheck, settings
 
 import opbridge as ob
 from opbridge.build.cache import Cache, Dependencies, KeyBuilder
+from opbridge.build.toolchains.compiler_processes import processors
 from opbridge.verify.check.child_process import started_by
 from opbridge.verify.check.forked_processes import Forks
 from opbridge.waist.op import OpLibrary
@@ -54,6 +55,10 @@ _LONG = tuple(
     f"tests/{where}"
     for where in (
         "twins/ascend/torch_device/",
+        "twins/cuda/torch_device/",
+        "twins/cuda/test_torch.py",
+        "codegen/test_eject.py",
+        "distributed/",
         "cli/test_demo.py",
         "cli/test_commands.py",
         "test_docs.py",
@@ -61,7 +66,7 @@ _LONG = tuple(
         "verify/check/",
     )
 )
-"""Where a test may take a minute, all of it in processes of their own."""
+"""Where one test may take a minute, with what it builds, in processes of their own."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -75,6 +80,12 @@ def pytest_configure(config: pytest.Config) -> None:
     if FORKS not in os.environ:
         server = ForkServer()
         config.add_cleanup(server.stop)
+
+
+@pytest.hookimpl(optionalhook=True)  # xdist's, which `-p no:xdist` leaves out
+def pytest_xdist_auto_num_workers() -> int:
+    """Start one worker more than there are processors: a test often waits, for a build of another or for a disk."""
+    return processors() + 1
 
 
 @pytest.hookimpl(wrapper=True)

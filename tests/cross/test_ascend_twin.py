@@ -11,6 +11,8 @@ from tests.twins.ascend.conftest import KERNELS
 
 from opbridge.build.toolchains import BuildRequest
 
+pytestmark = pytest.mark.matrix("tests/twins/ascend/test_launches.py runs it here; test_half.py computes on aarch64")
+
 add = test_launches.add
 test_the_document_add = test_launches.test_the_document_add
 

