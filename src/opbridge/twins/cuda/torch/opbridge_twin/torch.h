@@ -16,6 +16,9 @@
 #if defined(TORCH_TARGET_VERSION) || defined(TORCH_STABLE_ONLY)
 #define OPBRIDGE_TWIN_TORCH_STABLE 1
 #include <torch/headeronly/core/TensorAccessor.h>
+#elif defined(OPBRIDGE_TWIN_STABLE_SHIM)
+// The few headers that it needs: all of them would take half a minute.
+#include <ATen/core/Tensor.h>
 #else
 #include <torch/extension.h>
 #endif
