@@ -38,9 +38,23 @@ def compiler(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def precompiled(include: Path, compiler: Path) -> Precompiled:
+def first_words(include: Path, compiler: Path, tmp_path: Path) -> Callable[..., tuple[str, ...]]:
+    """The options for a source with a text, and given options."""
+
+    def first_words(text: str, *given: str) -> tuple[str, ...]:
+        (tmp_path / text).write_text(text)
+        return prelude.precompiled(tmp_path / text, [str(compiler)], ["-O3", "-std=c++17", f"-isystem{include}"], given)
+
+    return first_words
+
+
+@pytest.fixture
+def precompiled(first_words: Callable[..., tuple[str, ...]]) -> Precompiled:
+    """The options for a second source."""
+
     def precompiled(*given: str) -> tuple[str, ...]:
-        return prelude.precompiled([str(compiler)], ["-O3", "-std=c++17", f"-isystem{include}"], given)
+        first_words("first", *given)
+        return first_words("second", *given)
 
     return precompiled
 
@@ -56,6 +70,12 @@ def uses(compiler: Path, first: tuple[str, ...], source: Path, *given: str) -> b
     done = subprocess.run([str(compiler), *words, "-o", f"{source}.o"], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     return any(line.startswith("! ") and line.endswith(".gch") for line in done.stderr.splitlines())
+
+
+def test_the_first_source_never_waits_for_it(first_words: Callable[..., tuple[str, ...]], compiler: Path) -> None:
+    assert [first_words("first") for _ in range(2)] == [prelude.AS_TEXT] * 2
+    assert first_words("second") == first_words("first") != prelude.AS_TEXT
+    assert runs(compiler) == 1
 
 
 def test_it_is_made_once_for_flags_that_shape_no_header(

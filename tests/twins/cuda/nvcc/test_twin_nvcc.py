@@ -97,7 +97,9 @@ def test_make_finds_what_a_rule_names_and_has_nothing_to_do_the_second_time(run:
     assert (again.returncode, again.stdout) == (0, "make: 'square.o' is up to date.\n"), again.stderr
 
 
-def test_the_prelude_is_read_as_it_was_precompiled(run: Run) -> None:
+def test_the_prelude_is_read_as_it_was_precompiled_from_the_second_source_on(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "first.cu").write_text("__global__ void first() {}\n")
+    assert ".gch" not in run("nvcc", "-c", "first.cu", "-Xcompiler", "-H").stderr
     read = run("nvcc", "-c", "kernel.cu", "-Xcompiler", "-H").stderr
     assert any(line.startswith("! ") and line.endswith("cuda_prelude.h.gch") for line in read.splitlines()), read
 

@@ -206,7 +206,7 @@ class _Build:
         if "-c" in ending and CHECKS:
             code = self._with_checks(source.path.resolve(), rest, ending, folder, translation)
         else:
-            code = self._call([*self._cuda_compiler(CHECKS), *rest, *ending], translation.columns)
+            code = self._call([*self._cuda_compiler(translation.source, CHECKS), *rest, *ending], translation.columns)
         if code == 0 and depfile:
             add_dependencies(depfile, translation.read, folder)
         # An image is never linked to another source, and its variables are found by their symbols.
@@ -231,8 +231,20 @@ class _Build:
             plain, checked = folder / "plain.o", folder / "checked.o"
             _name_unit(translation.source, unit)
             commands = (
-                [*self._cuda_compiler(False, *cuda.PLACES, *_TWICE), *rest, *ending[:-1], str(plain)],
-                [*self._cuda_compiler(True, *self._apart(), *_TWICE), *rest, "-w", "-c", "-o", str(checked)],
+                [
+                    *self._cuda_compiler(translation.source, False, *cuda.PLACES, *_TWICE),
+                    *rest,
+                    *ending[:-1],
+                    str(plain),
+                ],
+                [
+                    *self._cuda_compiler(translation.source, True, *self._apart(), *_TWICE),
+                    *rest,
+                    "-w",
+                    "-c",
+                    "-o",
+                    str(checked),
+                ],
             )
             if "-dryrun" not in self.words.switches and not device_functions:
                 # The source may be host code only and need no second compilation, or launch kernels from headers.
@@ -247,7 +259,7 @@ class _Build:
             joined = checked_kernels.join(self._call, plain, checked, target, unit, assembler, device_functions)
             if joined is not None:
                 return joined
-        code = self._call([*self._cuda_compiler(True), *rest, *ending], columns)
+        code = self._call([*self._cuda_compiler(translation.source, True), *rest, *ending], columns)
         return code or checked_kernels.replacing_copies(self._call, target)
 
     def _apart(self) -> list[str]:
@@ -257,14 +269,14 @@ class _Build:
     def _is_clang(self) -> bool:
         return "clang" in Path(self._compiler()[0]).name
 
-    def _cuda_compiler(self, checks: bool, *besides: str) -> list[str]:
-        """Return the compile command for any source of this run, up to the source's own arguments."""
+    def _cuda_compiler(self, source: Path, checks: bool, *besides: str) -> list[str]:
+        """Return the compile command for a source, up to the source's own arguments."""
         driver, own, given = self._compiler(), [*self._cuda_flags(checks), *besides], self._host_flags("c++")
         if checks and not self._counts:
             given = list(cuda.without_level(given))
         first: tuple[str, ...] = prelude.AS_TEXT
         if self.words.phase not in _TO_TEXT and "-dryrun" not in self.words.switches and not self._is_clang():
-            first = prelude.precompiled(driver, own, given)
+            first = prelude.precompiled(source, driver, own, given)
         return [*driver, *own, *given, "-x", "c++", *first]
 
     def _compiler(self) -> list[str]:

@@ -1,8 +1,8 @@
 """Precompile the header that nvcc includes before a source's first line, once for all sources, with g++ into the cache.
 
-The cache key contains the compiler, the processor, every flag that affects a header, and the headers'
-contents. Other flags of a project are not part of it. If one of a project's macros affects the header after
-all, g++ notices and reads the text instead.
+The first source does not wait for it: reading the text takes a third of the time.  The cache key contains the
+compiler, the processor, every flag that affects a header, and the headers' contents. Other flags of a project are not
+part of it. If one of a project's macros affects the header after all, g++ notices and reads the text instead.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from opbridge.base.errors import OpbridgeError, ToolchainError
-from opbridge.build.cache import Cache, Dependencies, KeyBuilder
+from opbridge.build.cache import Cache, Dependencies, Key, KeyBuilder
 from opbridge.build.toolchains.depfiles import files_read
 from opbridge.build.toolchains.library_headers import standard_folders
 from opbridge.build.toolchains.machine_identity import compiler, environment, processor
@@ -29,8 +29,8 @@ _WITH_NEXT = frozenset({"-isystem", "-include", "-iquote"})
 _LEVELS = frozenset({"-O1", "-O2", "-O3", "-O", "-w"})
 
 
-def precompiled(driver: Sequence[str], own: Sequence[str], given: Sequence[str]) -> tuple[str, ...]:
-    """Return the flags that include the header first: precompiled, or as text if that does not work.
+def precompiled(source: Path, driver: Sequence[str], own: Sequence[str], given: Sequence[str]) -> tuple[str, ...]:
+    """Return the flags that include the header first: precompiled, or as text for a first source or without success.
 
     Failures are ignored, because a source also compiles with the header as text.
 
@@ -42,15 +42,24 @@ def precompiled(driver: Sequence[str], own: Sequence[str], given: Sequence[str])
     argv = (*driver, *own, *_that_shape_headers(given), "-x", "c++-header", str(cuda.INCLUDE / PRELUDE))
     cache = Cache()
     try:
-        key = KeyBuilder("CUDA prelude").add("compiler", compiler(tuple(driver), cache), processor(), *environment())
-        key.add("command", *argv)
+        builder = KeyBuilder("CUDA prelude").add("compiler", compiler(tuple(driver), cache), processor())
+        key = builder.add("environment", *environment()).add("command", *argv).key()
+        if _is_first(source, key, cache):
+            return AS_TEXT
         about = "precompiling the CUDA twin's headers"
-        entry = cache.fetch(key.key(), lambda folder: _make(argv, folder), about=about).path
+        entry = cache.fetch(key, lambda folder: _make(argv, folder), about=about).path
     except OpbridgeError:
         return AS_TEXT
     names = (entry / f"{NAME}.names").read_text().split("\n")
     shadowed = any(os.path.exists(f"{folder}/{name}") for folder in folders for name in names)
     return AS_TEXT if shadowed else ("-include", str(entry / NAME))
+
+
+def _is_first(source: Path, header: Key, cache: Cache) -> bool:
+    """Return whether no other source has asked for this header yet."""
+    this = KeyBuilder("text").add("source", source).key().encode()
+    first = KeyBuilder("first source of a CUDA prelude").add("header", header).key()
+    return cache.find(header) is None and cache.fetch_value(first, lambda: this) == this
 
 
 def _make(argv: Sequence[str], folder: Path) -> Dependencies:
