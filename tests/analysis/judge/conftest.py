@@ -21,6 +21,12 @@ def prepared() -> Iterator[Prepared]:
 
 
 @pytest.fixture
+def judged_files(prepared: Prepared) -> Callable[[Path, Path], Judgement]:
+    """Return a function that judges the file of an answer to a task."""
+    return lambda task, answer: judge_by(prepared, task, answer, Options(timeout=300))
+
+
+@pytest.fixture
 def judged(prepared: Prepared, tmp_path: Path) -> Callable[[Path, str], Judgement]:
     """Return a function that judges the text of an answer to a task, as `ob.judge` does."""
 

@@ -10,6 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from opbridge.analysis.judge.judgement import TRIED_SHAPES, Judgement, Reason, Verdict
+from opbridge.analysis.judge.task.gpu_mode import TASK
 from opbridge.authoring.loading import MANIFEST_SUFFIXES, load
 from opbridge.base.errors import BuildError, InputError
 from opbridge.frameworks import FRAMEWORKS, installed
@@ -23,8 +24,8 @@ _FRAMEWORKS = ("numpy", "torch")
 
 
 def is_manifest(path: str | os.PathLike[str]) -> bool:
-    """Return whether the path is a manifest."""
-    return Path(path).suffix in MANIFEST_SUFFIXES
+    """Return whether the path is a manifest, and no task of GPU MODE."""
+    return Path(path).suffix in MANIFEST_SUFFIXES and Path(path).name != TASK
 
 
 def judge_operators(

@@ -6,6 +6,7 @@ import os
 import time
 import traceback
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,6 +17,8 @@ from opbridge.analysis.judge.process.confinement import hand_on
 from opbridge.analysis.judge.process.jobs import ReferenceJob
 from opbridge.analysis.judge.process.prepared import Prepared, shared
 from opbridge.analysis.judge.process.working_folder import working_folder
+from opbridge.analysis.judge.task import gpu_mode
+from opbridge.analysis.judge.task.definitions import Definition, answer_of
 from opbridge.analysis.judge.task.formats import TaskFormat, format_of, settings_of
 from opbridge.analysis.judge.task.shapes import PUBLISHED, Plan, plans
 from opbridge.analysis.judge.task.sizes import published_sizes, sizes_by_default
@@ -68,9 +71,30 @@ def judge(
 def judge_by(prepared: Prepared, reference: Path, answer: Path, options: Options) -> Judgement:
     """Judge as `judge` does, with processes that several answers share."""
     started = time.perf_counter()
-    task = Path(os.path.abspath(reference))
+    task, own = Path(os.path.abspath(reference)), Path(os.path.abspath(answer))
+    with ExitStack() as ends:
+        if task.suffix == ".json" or task.name == gpu_mode.TASK:
+            task, own = _as_kernelbench(task, own, ends.enter_context(working_folder()))
+        return _judged_by(prepared, task, own, options, started)
+
+
+def _as_kernelbench(given: Path, solution: Path, folder: Path) -> tuple[Path, Path]:
+    """Write a task and an answer of flashinfer-bench or GPU MODE as those of KernelBench; return their paths."""
+    if given.name == gpu_mode.TASK:
+        name, text, of_task = solution.name, gpu_mode.answer_of(solution), gpu_mode.task_of(given)
+    else:
+        known = Definition.read(given)
+        (name, text), of_task = answer_of(solution, known), known.task()
+    task, answer = folder / given.with_suffix(".py").name, folder / "answer" / name
+    answer.parent.mkdir()
+    task.write_text(of_task, encoding="utf-8")
+    answer.write_text(text, encoding="utf-8")
+    return task, answer
+
+
+def _judged_by(prepared: Prepared, task: Path, answer: Path, options: Options, started: float) -> Judgement:
     form = format_of(task)
-    read = AnswerFile.read(Path(os.path.abspath(answer)))
+    read = AnswerFile.read(answer)
     options = options.with_seed()
     try:
         with working_folder() as folder:
