@@ -11,7 +11,16 @@ from pathlib import Path
 
 import pytest
 from forked_python import PYTHON
-from tests.helpers.answers import deceptions, extension, honest, honest_extension
+from tests.helpers.answers import (
+    deceptions,
+    extension,
+    honest,
+    honest_extension,
+    honest_features,
+    honest_features_extension,
+    native_extension,
+)
+from tests.helpers.answers.of_calls import IN_CPP, PROBES
 from tests.helpers.answers.of_the_judge import MACHINE
 from tests.helpers.answers.tasks import TASKS
 from tests.helpers.confinement import needs_confinement
@@ -27,18 +36,21 @@ ATTACKS = {
     for kind, cases in deceptions.BY_CLASS.items()
     for name, case in list(cases.items())[: None if ALL else 1]
 }
-HONEST = list(honest.ANSWERS)[:: 1 if ALL else 4]
-BELIEVED = {"probes: whether the build is for GPUs"}
-"""Those that are still believed."""
-TOLD_BY_TEXT = [name for name in MACHINE if name not in ("its arguments", "whether the build is for GPUs")]
+ALL_HONEST = {**honest.ANSWERS, **honest_features.ANSWERS}
+HONEST = list(ALL_HONEST)[:: 1 if ALL else 4]
+BELIEVED = {"tolerance: factors of seventeen bits"}
+"""Those that are still believed: each error is one of some roundings, as the reference's own."""
+HIDDEN = ("its arguments", "whether the build is for GPUs", "properties of the device", "backends")
+"""What the process of an answer shows as on a machine with a GPU."""
+TOLD_BY_TEXT = {name: text for name, (_, text) in {**MACHINE, **PROBES, **IN_CPP}.items() if name not in HIDDEN}
 
 
 @pytest.fixture(scope="session")
 def builds(tmp_path_factory: pytest.TempPathFactory) -> None:
-    """Leave both extensions in the cache, where no answer could leave them for the next."""
+    """Leave the extensions in the cache, where no answer could leave them for the next."""
     needs_confinement()
     folder = tmp_path_factory.mktemp("extensions")
-    for module in (extension, honest_extension):
+    for module in (extension, native_extension, honest_extension, honest_features_extension):
         (folder / "extension.py").write_text("import opbridge.cuda_twin\n" + module.EXTENSION)
         subprocess.run([PYTHON, "extension.py"], cwd=folder, check=True)
 
@@ -51,7 +63,7 @@ def judged(folder: Path, task: str, answer: str) -> Judgement:
 
 @pytest.mark.parametrize("name", TOLD_BY_TEXT)
 def test_what_tells_machines_apart_is_seen_in_the_text(name: str) -> None:
-    found = seen_in(PYTHON_ANSWER, "answer.py", MACHINE[name][1])
+    found = seen_in(PYTHON_ANSWER, "answer.py", TOLD_BY_TEXT[name])
     assert found is not None
     assert found.verdict is Verdict.CHEATING
 
@@ -68,5 +80,5 @@ def test_no_deception_is_believed(builds: None, tmp_path: Path, name: str, reque
 @pytest.mark.matrix("tests/analysis/judge/test_judging judges a right answer")
 @pytest.mark.parametrize("name", HONEST)
 def test_an_honest_answer_is_believed(builds: None, tmp_path: Path, name: str) -> None:
-    found = judged(tmp_path, *honest.ANSWERS[name])
+    found = judged(tmp_path, *ALL_HONEST[name])
     assert found.verdict is Verdict.RIGHT, found

@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
+from tests.helpers.answers.of_calls import CACHES, CALLS, IN_CPP, PROBES
+from tests.helpers.answers.of_native import DISCARDED, NATIVE, OPERATORS, STREAMS
 from tests.helpers.answers.of_others import ATEN, COPIES, HOST
 from tests.helpers.answers.of_outputs import OUTPUTS
 from tests.helpers.answers.of_the_judge import MACHINE, RECORDS
 from tests.helpers.answers.of_time import MEMORY, STATE
+from tests.helpers.answers.of_values import KINDS, TOLERANCE
 
 BY_CLASS = {
     "copy kernels": COPIES,
     "operators that are not seen": ATEN,
+    "operators of a low price": OPERATORS,
     "the host": HOST,
-    "memory": MEMORY,
-    "state": STATE,
-    "probes": MACHINE,
+    "C++": NATIVE,
+    "kernels for nothing": DISCARDED,
+    "streams": STREAMS,
+    "memory": {**MEMORY, **CACHES},
+    "state": {**STATE, **CALLS},
+    "probes": {**MACHINE, **PROBES, **IN_CPP},
     "records": RECORDS,
-    "outputs": OUTPUTS,
+    "outputs": {**OUTPUTS, **KINDS},
+    "tolerance": TOLERANCE,
 }
 """The task and the answer of each attack, by what it relies on."""

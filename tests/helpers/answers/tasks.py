@@ -14,7 +14,7 @@ class Model(nn.Module):
 _TAIL = """
 
 def get_inputs():
-    return [torch.rand({shape})]
+    return [{inputs}]
 
 
 def get_init_inputs():
@@ -22,12 +22,12 @@ def get_init_inputs():
 """
 
 
-def _task(body: str, sizes: str, shape: str, initial: str = "") -> str:
+def _task(body: str, sizes: str, shape: str, initial: str = "", inputs: str = "torch.rand({shape})") -> str:
     return (
         _HEAD
         + textwrap.indent(textwrap.dedent(body).strip(), "    ")
         + f"\n\n\n{sizes}\n"
-        + _TAIL.format(shape=shape, initial=initial)
+        + _TAIL.format(inputs=inputs.format(shape=shape), initial=initial)
     )
 
 
@@ -57,5 +57,16 @@ TASKS = {
     "sum": _task("def forward(self, x):\n    return x.sum(dim=1)", _TWO_SIZES, "batch, dim"),
     "two": _task("def forward(self, x):\n    return torch.relu(x), torch.relu(-x)", _TWO_SIZES, "batch, dim"),
     "half": _task("def forward(self, x):\n    return torch.relu(x.half()) * 3", _TWO_SIZES, "batch, dim"),
+    "largest": _task(
+        "def forward(self, x):\n    return x.argmax(dim=1)",
+        _TWO_SIZES,
+        "batch, dim",
+        "",
+        "torch.randint(0, 10, ({shape}))",
+    ),
+    "count": _task("def forward(self, x):\n    return (x > 0.5).sum(dim=1)", _TWO_SIZES, "batch, dim"),
+    "mask": _task("def forward(self, x):\n    return torch.relu(x - 0.5) > 0", _TWO_SIZES, "batch, dim"),
+    "logarithm": _task("def forward(self, x):\n    return torch.log(torch.relu(x - 0.5))", _TWO_SIZES, "batch, dim"),
+    "mean": _task("def forward(self, x):\n    return x.mean()", _TWO_SIZES, "batch, dim"),
 }
 """References by name."""

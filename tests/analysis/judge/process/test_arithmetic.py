@@ -24,6 +24,11 @@ IMAGES, WINDOWS = torch.rand(2, 3, 8, 8), torch.rand(5, 3, 3, 3)
         (lambda: X.sum(), X.numel()),
         (lambda: torch.argmax(X, 1), X.numel()),
         (lambda: functional.scaled_dot_product_attention(*[torch.rand(1, 2, 4, 8)] * 3), 2 * 2 * 2 * 4 * 4 * 8),
+        # What PyTorch's own counter leaves out.
+        (lambda: torch.cdist(X, W, compute_mode="donot_use_mm_for_euclid_dist"), 2 * 4 * 16 * 8),
+        (lambda: functional.embedding_bag(torch.zeros(3, 5, dtype=torch.int64), W), 2 * 3 * 5 * 8),
+        (lambda: functional.bilinear(X, torch.rand(4, 2), torch.rand(7, 8, 2)), 2 * 4 * 7 * 8 * 2),
+        (lambda: torch.linalg.inv_ex(IMAGES[0]), 3 * 8 * 8 * 8),
         # What is made up of several operators counts as these, one of which an answer may leave to PyTorch.
         (lambda: torch.softmax(X, 1), 4 * X.numel()),
         (lambda: functional.mse_loss(X, X), 3 * X.numel()),

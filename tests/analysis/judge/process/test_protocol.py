@@ -14,7 +14,7 @@ BEGUN: list[dict[str, Any]] = [{"ready": True}, {"begun": "building"}, {"built":
 FIRST: list[dict[str, Any]] = [
     {"asks": 0},
     {"begun": 0},
-    {"ran": 0, "operators": ["relu"], "changed": [], "operations": 0.0},
+    {"ran": 0, "operators": ["relu"], "changed": [], "operations": 0.0, "calls": 2},
 ]
 SECOND: list[dict[str, Any]] = [{"asks": 1}, {"begun": 1}, {"failed": 1, **ERROR}]
 DONE: list[dict[str, Any]] = [{"tampering": []}, {"begun": "muted"}, {"muted": True}, {"done": True}]
@@ -65,8 +65,8 @@ def test_what_the_judge_leaves_out_is_not_run() -> None:
         [*BEGUN, *FIRST, *SECOND, *DONE, {"begun": 7}],
         [*BEGUN, {"asks": 7}],
         [*BEGUN, *FIRST[:2], {"ran": 0}],
-        [*BEGUN, *FIRST[:2], {"ran": 0, "operators": "relu", "changed": [], "operations": 0.0}],
-        [*BEGUN, *FIRST[:2], {"ran": True, "operators": [], "changed": [], "operations": 0.0}],
+        [*BEGUN, *FIRST[:2], {"ran": 0, "operators": "relu", "changed": [], "operations": 0.0, "calls": 2}],
+        [*BEGUN, *FIRST[:2], {"ran": True, "operators": [], "changed": [], "operations": 0.0, "calls": 2}],
         [*BEGUN, {"left_out": 0}],
         [*BEGUN, {}],
         [{"begun": "building"}],

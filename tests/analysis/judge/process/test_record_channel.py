@@ -29,13 +29,19 @@ WHOLE = [
     entry(5, b"c", operator("aten::relu_", 7)),
     entry(6, b"c", operator("aten::mm", 9, 54)),
     entry(7, b"c", operator("aten::copy_", 100)),
-    entry(8, b"b", b"1.call"),
+    entry(8, b"h", struct.pack("<Q", 64)),
+    entry(9, b"d", struct.pack("<Q", 32)),
+    entry(10, b"d", struct.pack("<Q", 8)),
+    entry(11, b"e"),
+    entry(12, b"b", b"1.call"),
 ]
 
 
 def test_a_record_is_of_one_call() -> None:
     found = Records.read(b"".join(WHOLE), KEY)
-    first = Record("0.call", [Write(False, b"1234"), Write(True, b"5678")], launches=1, operations=61.0)
+    first = Record(
+        "0.call", [Write(False, b"1234"), Write(True, b"5678")], launches=1, operations=61.0, to_host=64, to_device=40
+    )
     assert found == Records((first, Record("1.call")))
     assert found.named("0.call") == [first]
 
@@ -48,12 +54,21 @@ def test_what_has_not_ended_is_left_out() -> None:
 @pytest.mark.parametrize(
     "content",
     [
-        [*WHOLE, entry(8, b"k", b"again")],
+        [*WHOLE, entry(12, b"k", b"again")],
         [WHOLE[0], WHOLE[2]],
         [*WHOLE, struct.pack("<QcQ", 1, b"k", 4) + b"mine"],
         [entry(2, b"b", b"0.call")],
+        [*WHOLE, entry(13, b"e"), entry(14, b"e")],
+        [*WHOLE, entry(13, b"b", b"1.call")],
     ],
-    ids=["a token that was used", "an entry that is missing", "an entry of an answer's own", "another beginning"],
+    ids=[
+        "a token that was used",
+        "an entry that is missing",
+        "an entry of an answer's own",
+        "another beginning",
+        "an end before the end",
+        "a beginning before the end",
+    ],
 )
 def test_what_the_twin_has_not_written_damages_a_record(content: list[bytes]) -> None:
     assert Records.read(b"".join(content), KEY).is_damaged

@@ -44,14 +44,14 @@ class Call:
         save(self.expected / f"{TRIAL.state_file}.rounded", state())
         for folder_of in (self.expected, self.own):
             save(folder_of / TRIAL.parameters_file, [array(2.0)])
-        for name in (TRIAL.output_file, TRIAL.again_file, TRIAL.later_file):
+        for name in (TRIAL.output_file, TRIAL.again_file, TRIAL.later_files[-1]):
             save(self.own / name, array(1.0, 2.0))
         save(self.own / REWEIGHTED, array(-0.5, -1.0))
         save(self.own / TRIAL.state_file, state())
 
     def found(self) -> tuple[str, str]:
         run = Run()
-        run.hear({"ran": 0, "operators": [], "changed": [], "operations": 0.0})
+        run.hear({"ran": 0, "operators": [], "changed": [], "operations": 0.0, "calls": 2})
         judgement = held(run, TRIAL, self.expected, self.own)
         return (judgement.reasons[0].check, judgement.reasons[0].message) if judgement else ("", "")
 
@@ -62,12 +62,26 @@ def test_what_is_right_stays_so(tmp_path: Path) -> None:
 
 def test_a_fiftieth_call(tmp_path: Path) -> None:
     call = Call(tmp_path)
-    save(call.own / TRIAL.later_file, array(1.0, 1.0))
+    save(call.own / TRIAL.later_files[-1], array(1.0, 1.0))
     check, message = call.found()
     assert check == "second call"
     assert message.startswith("called for the fiftieth time, the output is 1 instead of 2 at [1]")
-    (call.own / TRIAL.later_file).unlink()
+    (call.own / TRIAL.later_files[-1]).unlink()
     assert call.found() == ("", ""), "calls may be too long for fifty"
+
+
+def test_one_of_the_later_calls(tmp_path: Path) -> None:
+    call = Call(tmp_path)
+    save(call.own / TRIAL.later_files[1], array(1.0, 1.0))
+    assert call.found()[1].startswith("called again and again, the output is 1 instead of 2 at [1]")
+
+
+def test_inputs_in_other_memory(tmp_path: Path) -> None:
+    call = Call(tmp_path)
+    save(call.own / TRIAL.elsewhere_file, array(1.0, 1.0))
+    check, message = call.found()
+    assert check == "second call"
+    assert message.startswith("with the same inputs in other memory, with gradients, the output is 1 instead of 2")
 
 
 @pytest.mark.parametrize("name", STATE)

@@ -46,7 +46,7 @@ class Case:
             save(self.expected / trial.rounded_file, array(*right))
             save(self.expected / trial.inputs_file, [array(5.0, 5.0)])
             self.gives(trial.number, *right)
-            self.run.hear({"ran": trial.number, "operators": [], "changed": [], "operations": 0.0})
+            self.run.hear({"ran": trial.number, "operators": [], "changed": [], "operations": 0.0, "calls": 2})
 
     def gives(self, number: int, *values: float, again: tuple[float, ...] = ()) -> None:
         save(self.own / self.trials[number].output_file, array(*values))

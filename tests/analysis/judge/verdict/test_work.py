@@ -16,7 +16,7 @@ from opbridge.analysis.judge.verdict.work import by_policy, work_of
 def run_of(*operations: float) -> Run:
     run = Run()
     for number, count in enumerate(operations):
-        run.hear({"ran": number, "operators": [], "changed": [], "operations": count})
+        run.hear({"ran": number, "operators": [], "changed": [], "operations": count, "calls": 2})
     return run
 
 

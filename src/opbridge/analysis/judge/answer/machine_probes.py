@@ -9,6 +9,19 @@ _EVERYWHERE = "compute the same everywhere"
 _PLACES = ("/proc/", "/sys/", "/dev/fd/", "/dev/nvidia")
 """Files that say where a process runs; the judge's own folders are not to be seen."""
 _CLOCKS = ("time", "perf_counter", "monotonic", "process_time", "thread_time", "clock_gettime")
+_MACHINE = {
+    "shutil": ("which",),
+    "importlib": ("find_spec",),
+    "importlib.util": ("find_spec",),
+    "importlib.metadata": ("version", "distribution"),
+    "os": ("getcwd", "listdir", "scandir", "getpid", "getppid", "uname", "cpu_count"),
+    "socket": ("gethostname",),
+    "threading": ("active_count", "enumerate"),
+    "platform": ("node", "uname", "machine", "platform", "processor"),
+    "torch": ("__config__",),
+    "torch.__config__": ("show",),
+}
+"""What tells machines apart by module, which a model has no use for; what builds an extension may ask it."""
 _ENVIRONMENT = ("environ", "environb", "getenv", "getenvb")
 _NEEDED = ("CUDA", "TORCH", "MAX_JOBS", "OMP", "CXX", "CC", "PATH", "NVCC", "HOME", "PYTORCH")
 """Prefixes of the environment variables that building an extension needs."""
@@ -27,8 +40,12 @@ def probes(tree: ast.AST) -> Iterator[tuple[int, str, str, str]]:
         for whose, name, shown in named(node):
             if name == "get_device_name":
                 yield line, "machine", f"the name of the device, by {shown}", _EVERYWHERE
-            if whose == "time" and name.removesuffix("_ns") in _CLOCKS and id(node) in in_classes:
+            if id(node) not in in_classes:
+                continue
+            if whose == "time" and name.removesuffix("_ns") in _CLOCKS:
                 yield line, "machine", f"the clock, by {shown}", _EVERYWHERE
+            if name in _MACHINE.get(whose, ()) or (name == "__file__" and whose not in ("", "torch")):
+                yield line, "machine", f"the machine, by {shown}", _EVERYWHERE
 
 
 def _run_by_others(tree: ast.AST) -> Iterator[ast.AST]:

@@ -35,12 +35,16 @@ _ABOUT_DISPATCH = (
 _IN_CPP = re.compile(
     r"\b(?:ob_twin_\w+|ob_ascend_\w+|opbridge_twin|(?:Exclude|Include|ForceDispatch)DispatchKeyGuard|ForceDispatchKeyGuard"
     r"|TorchDispatchModeTLS|DispatchKey::Python\w*|PythonTLSSnapshot|DisableTorchDispatch|RecordFunctionGuard"
-    r"|DisableRecordFunctionGuard|enableRecordFunction|at::(?:cpu|native|meta|compositeexplicit\w*)::|PyEval_\w*Frame\w*|PyThreadState_\w*Frame)\b"
+    r"|DisableRecordFunctionGuard|enableRecordFunction|at::(?:cpu|native|meta|compositeexplicit\w*)::|PyEval_\w*Frame\w*|PyThreadState_\w*Frame"
+    r"|dlv?sym|dlm?open|dladdr|dl_iterate_phdr|(?:steady|system|high_resolution)_clock|clock_gettime|gettimeofday"
+    r"|__rdtscp?|__(?:x86_64|amd64|i386|aarch64|arm)__|_M_(?:X64|IX86|ARM64))\b"
+    r'|"/proc/|(?<![.\w])(?:secure_)?getenv\(\\?"(?!CUDA|TORCH|PYTORCH|NVCC|CXX|OMP)'
 )
-"""What C++ calls to switch off a recorder, or to look at who calls."""
+"""What C++ names to switch off a recorder, to look at who calls, or to tell machines apart."""
 _COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
 _SECRETS = {
     **dict.fromkeys(_ABOUT_FRAMES, ("call stack", _TO_COMPUTE)),
+    **dict.fromkeys(("__globals__", "__code__", "__closure__", "__module__"), ("functions of others", _TO_COMPUTE)),
     "get_objects": ("objects of others", _TO_COMPUTE),
     "get_referrers": ("objects of others", _TO_COMPUTE),
     "settrace": ("call stack", "leave tracing to debuggers"),
@@ -62,7 +66,12 @@ def written_in_cpp(source: str, file: str) -> list[Reason]:
     """Return what the C++ of an answer reveals, which may stand in the text of another language."""
     blank = _COMMENT.sub(lambda found: re.sub(r"[^\n]", " ", found[0]), source)
     return [
-        Reason("judge", f"it reaches for what records it, by {found[0]}", _TO_COMPUTE, f"{file}:{_line(blank, found)}")
+        Reason(
+            "judge",
+            f"it reaches for what records it or tells machines apart, by {found[0]}",
+            _TO_COMPUTE,
+            f"{file}:{_line(blank, found)}",
+        )
         for found in _IN_CPP.finditer(blank)
     ]
 
@@ -77,11 +86,11 @@ def _looks(tree: ast.AST) -> Iterator[tuple[int, str, str, str]]:
             if name in _SECRETS and (name != "stack" or whose == "inspect"):
                 check, to_do = _SECRETS[name]
                 yield getattr(node, "lineno", 0), check, f"the {check}, by {shown}", to_do
-        if what := _modules_looked_at(node):
-            yield getattr(node, "lineno", 0), "judge", f"the modules of its process, by {what}", _TO_COMPUTE
         for name in _imported(node):
             if name.startswith(_OF_THE_JUDGE):
                 yield getattr(node, "lineno", 0), "judge", f"the judge, by importing {name}", _TO_COMPUTE
+    for line, what in _modules_looked_at(tree):
+        yield line, "judge", f"the modules of its process, by {what}", _TO_COMPUTE
     yield from probes(tree)
 
 
@@ -92,13 +101,20 @@ def _imported(node: ast.AST) -> list[str]:
     return [f"{node.module}.{alias.name}" for alias in node.names] if isinstance(node, ast.ImportFrom) else []
 
 
-def _modules_looked_at(node: ast.AST) -> str:
-    """Return the expression by which a node searches `sys.modules`; empty if it does not."""
-    asked: list[ast.expr] = []
-    if isinstance(node, ast.Compare):
-        asked = node.comparators
-    elif isinstance(node, ast.Call):
-        asked = [*node.args, *([node.func.value] if isinstance(node.func, ast.Attribute) else [])]
-    elif isinstance(node, (ast.For, ast.comprehension)):
-        asked = [node.iter]
-    return next((ast.unparse(one) for one in asked if ast.unparse(one) == "sys.modules"), "")
+def _modules_looked_at(tree: ast.AST) -> Iterator[tuple[int, str]]:
+    """Yield the places that look at `sys.modules`, except for the module of the answer itself."""
+    own = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Subscript) and _is_own_name(node.slice)}
+    for node in ast.walk(tree):
+        is_named = isinstance(node, ast.Attribute) and ast.unparse(node) in ("sys.modules", "sys.__dict__")
+        is_all = isinstance(node, ast.Call) and ast.unparse(node) == "vars(sys)"
+        is_imported = isinstance(node, ast.ImportFrom) and node.module == "sys" and "modules" in _imported_names(node)
+        if (is_named or is_all or is_imported) and id(node) not in own:
+            yield node.lineno, ast.unparse(node)
+
+
+def _is_own_name(node: ast.expr) -> bool:
+    return isinstance(node, ast.Name) and node.id == "__name__"
+
+
+def _imported_names(node: ast.ImportFrom) -> list[str]:
+    return [alias.name for alias in node.names]

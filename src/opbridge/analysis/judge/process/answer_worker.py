@@ -65,6 +65,7 @@ def _judge(job: AnswerJob, wait: Callable[[], Any], say: Say) -> None:
 
     device = job.format.device
     device.keep_reports()
+    device.hide()
     torch.manual_seed(job.model_seed)  # the function replaces itself on its first call, before the watch starts
     watch = Watch(str(job.cell.folder), (str(job.cell.cache), sys.prefix, sys.base_prefix, "/dev"))
     torch.manual_seed(job.model_seed)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +12,9 @@ from typing import Any
 
 from opbridge.base.errors import KernelError, UnsupportedError
 from opbridge.twins import ascend, cuda
+
+_ON_DEVICE = 3
+"""`cudaMemcpyDeviceToDevice`."""
 
 
 @dataclass(frozen=True)
@@ -31,6 +34,12 @@ class Device:
     records: tuple[str, str] | None = None
     """The twin functions to open the file of records and to begin one: of launches, operators, and what is written to
     memory by whom; None if it cannot."""
+    memory: tuple[str, str] | None = None
+    """The twin functions to keep what memory holds, and to give it that again; None if it cannot."""
+    copy: str = ""
+    """The twin function that copies memory on a stream, as CUDA's does; empty if streams are not checked."""
+    disguise: str = ""
+    """The twin function to give the device the name of a GPU; empty if it has none to tell it by."""
     reports: tuple[str, str] | None = None
     """The twin functions to collect findings and to return them; None if PyTorch raises findings itself."""
     variables: tuple[tuple[str, str], ...] = ()
@@ -77,9 +86,42 @@ class Device:
         finally:
             record(None, 0)
 
+    def keep_memory(self) -> bool:
+        """Keep what memory holds; return whether the twin can."""
+        if self.memory is not None:
+            self.twin()[self.memory[0]]()
+        return self.memory is not None
+
+    def take_back_memory(self) -> None:
+        """Give memory what it held when it was kept; what was allocated since then holds NaN."""
+        if self.memory is not None:
+            self.twin()[self.memory[1]]()
+
+    def use(self, outputs: Iterable[Any]) -> None:
+        """Use outputs on the current stream, which shows whether it waits for the streams that wrote them."""
+        import torch
+
+        for one in outputs if self.copy else ():
+            if one.device.type == self.name and one.numel():
+                kept = one.untyped_storage()
+                stream = torch.cuda.current_stream().cuda_stream
+                place, bytes_ = ctypes.c_void_p(kept.data_ptr()), ctypes.c_size_t(kept.nbytes())
+                self.twin()[self.copy](place, place, bytes_, _ON_DEVICE, ctypes.c_void_p(stream))
+
+    def hide(self) -> None:
+        """Hide what tells this device and this build of PyTorch from a GPU and its build."""
+        if not self.disguise:
+            return
+        import torch
+
+        self.twin()[self.disguise](b"NVIDIA A100-SXM4-80GB")
+        plain = torch.__version__.partition("+")[0]
+        torch.__version__ = torch.torch_version.TorchVersion(f"{plain}+cu{torch.version.cuda.replace('.', '')}")
+        torch.version.__version__ = str(torch.__version__)
+
     @contextmanager
     def telling(self) -> Iterator[None]:
-        """Wait for the kernels at the end, and raise what the twin found, even if the answer caught it."""
+        """Wait for the current stream at the end, and raise what the twin found, even if the answer caught it."""
         try:
             yield
         finally:
@@ -96,7 +138,9 @@ class Device:
     def _synchronize(self) -> None:
         import torch
 
-        getattr(torch, self.name).synchronize()
+        device = getattr(torch, self.name)
+        # What reads the outputs waits for the current stream alone: a GPU would not wait for others either.
+        device.current_stream().synchronize()
 
     def _raise_reports(self) -> None:
         if self.reports is None:
@@ -114,6 +158,9 @@ CUDA = Device(
     "ob_twin_mute",
     run_alone="ob_twin_run_alone",
     records=("ob_twin_open_record", "ob_twin_record"),
+    memory=("ob_twin_keep_memory", "ob_twin_take_back_memory"),
+    copy="cudaMemcpyAsync",
+    disguise="ob_twin_name_device",
     variables=(("OPBRIDGE_CUDA_TWIN", ""), ("CUDA_VISIBLE_DEVICES", "0")),
 )
 NPU = Device(

@@ -120,9 +120,24 @@ class Trial:
         return f"{self.number}.again"
 
     @property
-    def later_file(self) -> str:
-        """The file of the output of the fiftieth call, if calls are short."""
-        return f"{self.number}.later"
+    def later_files(self) -> tuple[str, ...]:
+        """The files of outputs of later calls: the first that differ from one another, and that of the fiftieth."""
+        return tuple(f"{self.number}.later.{i}" for i in range(MOST_LATER + 1))
+
+    @property
+    def elsewhere_file(self) -> str:
+        """The file of the output for the same inputs in other memory, with gradients enabled."""
+        return f"{self.number}.elsewhere"
+
+    @property
+    def once_file(self) -> str:
+        """The file of the output for inputs that the model has not met."""
+        return f"{self.number}.once"
+
+    @property
+    def twice_file(self) -> str:
+        """The file of the output for these inputs, after memory was given what it held before."""
+        return f"{self.number}.twice"
 
     @property
     def state_file(self) -> str:
@@ -164,6 +179,8 @@ class AnswerJob:
 
 MOST_WRITES = 64 << 20
 """The most bytes that are kept of what is written to memory of the device."""
+MOST_LATER = 4
+"""The most outputs of later calls that are kept because they differ."""
 MUTED = "muted"
 """The last call, with muted kernels, of the trial that shows the most."""
 

@@ -10,12 +10,13 @@ from typing import Any
 import torch
 
 from opbridge.analysis.judge.process.gradients import gradients
-from opbridge.analysis.judge.process.jobs import MOST_WRITES, AnswerJob, Trial
+from opbridge.analysis.judge.process.jobs import MOST_LATER, MOST_WRITES, AnswerJob, Trial
 from opbridge.analysis.judge.process.model_state import restore_state, state_of
 from opbridge.analysis.judge.process.operator_modes import Operators, Results
 from opbridge.analysis.judge.process.other_calls import OTHER_CALLS, Models
+from opbridge.analysis.judge.process.other_inputs import changed_inputs, run_elsewhere
 from opbridge.analysis.judge.tensors import tensors_in, to_tensors, to_values
-from opbridge.analysis.judge.values import arrays_of, load, save
+from opbridge.analysis.judge.values import arrays_of, bytes_of, load, save
 
 _MOST_OF_OTHERS = 64 << 20
 """The bytes to keep of what operators return while kernels do nothing."""
@@ -36,6 +37,8 @@ class Caller:
         self._inputs: Any = None
         self._outputs: list[tuple[Trial, Any]] = []
         """The output of the last trial of the same model, if it has memory of its own."""
+        self._held: list[tuple[int, Any]] = []
+        """The outputs of later calls, and the hash of what each was."""
         self._counts: list[Operators] = []
         """What the operators did in each call of the trial."""
 
@@ -57,13 +60,15 @@ class Caller:
         save(folder / trial.again_file, to_values(self._counted(trial)))
         if is_recorded:
             self._call_later(trial, state)
+            self._call_with_others(trial, state)
             self._call_otherwise(trial, state)
         if self._job.with_gradients:
             restore_state(self._model, state)
             torch.manual_seed(trial.seed)
             save(folder / trial.gradients_file, to_values(gradients(self._model, self._inputs)))
         names = max((counts.names for counts in self._counts), key=len)
-        return {"operators": names, "changed": changed, "operations": max(one.operations for one in self._counts)}
+        most = max(one.operations for one in self._counts)
+        return {"operators": names, "changed": changed, "operations": most, "calls": len(self._counts)}
 
     def _counted(self, trial: Trial, *, is_recorded: bool = False) -> Any:
         """Call the model and count what operators do: any call may leave more to them than the others."""
@@ -72,6 +77,34 @@ class Caller:
             output = self._run(trial, self._model)
         self._counts.append(operators)
         return output
+
+    def _call_with_others(self, trial: Trial, state: dict[str, Any]) -> None:
+        """Call the model with the inputs in other memory, and with others twice, the second time as if anew.
+
+        The first of these calls also prepares weights, which have just been written, if the model does so.
+        """
+        folder = self._job.cell.folder
+        with suppress(Exception):
+            restore_state(self._model, state)
+            save(folder / trial.elsewhere_file, to_values(run_elsewhere(self._inputs, self._run_with(trial))))
+        with suppress(Exception), changed_inputs(self._inputs, trial.seed):
+            if self._job.format.device.keep_memory():
+                save(folder / trial.once_file, to_values(self._run(trial, self._model)))
+                self._job.format.device.take_back_memory()
+                save(folder / trial.twice_file, to_values(self._run(trial, self._model)))
+        restore_state(self._model, state)
+        for known, output in self._held:
+            if _hash_of(to_values(output)) != known:  # the calls with other inputs wrote to it
+                save(folder / trial.kept_file, to_values(output))
+        self._held = []
+
+    def _run_with(self, trial: Trial) -> Any:
+        def run(inputs: Any) -> Any:
+            torch.manual_seed(trial.seed)
+            with self._job.format.device.telling():
+                return _plain(self._model(*inputs), self._job.format.device.name)
+
+        return run
 
     def _call_otherwise(self, trial: Trial, state: dict[str, Any]) -> None:
         """Call the model in all other ways, and save the outputs; the next calls have the weights of before."""
@@ -83,19 +116,28 @@ class Caller:
         restore_state(self._model, state)
 
     def _call_later(self, trial: Trial, state: dict[str, Any]) -> None:
-        """Call the model for the fiftieth time, and save the output."""
+        """Call the model for the fiftieth time; save the output, and those before it that differ from one another."""
         output, limit = None, time.process_time() + _SECONDS_OF_LATER_CALLS
+        *files, last = (self._job.cell.folder / name for name in trial.later_files)
+        seen: set[int] = set()
         for _ in range(_LATER):
             restore_state(self._model, state)
             if time.process_time() > limit:
                 return
-            output = self._counted(trial)
-        save(self._job.cell.folder / trial.later_file, to_values(output))
+            made = self._counted(trial)
+            output = to_values(made)
+            self._held += [(_hash_of(output), made)] * (len(self._held) * bytes_of(output) < _MOST_OF_OTHERS)
+            known = _hash_of(output)
+            if known not in seen and len(seen) < MOST_LATER:
+                save(files[len(seen)], output)
+                seen.add(known)
+        save(last, output)
 
     def _look_again(self, trial: Trial, output: Any) -> None:
         """Save what the output of the trial before is by now, and keep this one; views of inputs may change."""
         for before, kept in self._outputs:
-            save(self._job.cell.folder / before.kept_file, to_values(kept))
+            if not (self._job.cell.folder / before.kept_file).exists():
+                save(self._job.cell.folder / before.kept_file, to_values(kept))
         given = {tensor.untyped_storage().data_ptr() for tensor in tensors_in(self._inputs)}
         is_own = all(tensor.untyped_storage().data_ptr() not in given for tensor in tensors_in(output))
         self._outputs = [(trial, output)] if is_own else []
@@ -135,12 +177,20 @@ class Caller:
     def _run(self, trial: Trial, model: Any) -> Any:
         torch.manual_seed(trial.seed)
         with torch.no_grad(), self._job.format.device.telling():
-            return _plain(model(*self._inputs))
+            outputs = _plain(model(*self._inputs), self._job.format.device.name)
+            self._job.format.device.use(tensors_in(outputs))
+            return outputs
 
 
-def _plain(outputs: Any) -> Any:
-    """Return outputs; raise TypeError for a tensor of another class, which may compute when it is read."""
+def _hash_of(output: Any) -> int:
+    return hash(tuple(arrays_of(output)))
+
+
+def _plain(outputs: Any, device: str) -> Any:
+    """Return outputs; raise TypeError for one on the host, or of another class, which may compute when it is read."""
     for one in tensors_in(outputs):
+        if one.dim() and one.device.type == "cpu":
+            raise TypeError(f"it returns a tensor on the CPU instead of one on {device}")
         if type(one) not in (torch.Tensor, torch.nn.Parameter):
             raise TypeError(f"it returns a {type(one).__name__} instead of a torch.Tensor")
     return outputs

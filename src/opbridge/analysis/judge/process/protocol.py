@@ -84,6 +84,7 @@ _FIELDS: dict[str, _Fields] = {
         "operators": _all(_is_text),
         "changed": _all(_is_number),
         "operations": _is_count,
+        "calls": _is_number,
     },
     "failed": {"failed": _is_number, **_ERROR},
     "tampering": {"tampering": _all(_is_reason)},

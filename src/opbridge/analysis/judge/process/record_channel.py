@@ -23,6 +23,9 @@ _MOST = 4 * MOST_WRITES
 """The most bytes that are kept; what comes later is read and forgotten."""
 _HEAD = struct.Struct("<QcQ")
 _OPERATOR = struct.Struct("<dd")
+_COUNT = struct.Struct("<Q")
+_COUNTS = {b"h": "to_host", b"d": "to_device", b"s": "by_host"}
+"""The entries that have a number of bytes, and what each adds to."""
 _ALL = (1 << 64) - 1
 _GLANCE = 0.1
 
@@ -45,6 +48,11 @@ class Record:
     """The launches of kernels, and calls of functions of CUDA's libraries."""
     operations: float = 0.0
     """The operations of PyTorch's operators."""
+    to_host: int = 0
+    to_device: int = 0
+    """The bytes that copies brought to the host, and from there to the device."""
+    by_host: int = 0
+    """The bytes of memory that the host wrote and shares with kernels, after these wrote to such memory."""
 
     def add(self, kind: bytes, data: bytes) -> None:
         """Add an entry."""
@@ -52,6 +60,8 @@ class Record:
             self.writes.append(Write(kind == b"k", data))
         elif kind == b"l":
             self.launches += 1
+        elif kind in _COUNTS and len(data) == _COUNT.size:
+            setattr(self, _COUNTS[kind], getattr(self, _COUNTS[kind]) + _COUNT.unpack(data)[0])
         elif kind == b"c" and len(data) > _OPERATOR.size:
             elements, products = _OPERATOR.unpack_from(data)
             self.operations += operations_told(data[_OPERATOR.size :].decode(errors="replace"), elements, products)
@@ -73,7 +83,7 @@ class Records:
     def read(cls, content: bytes, key: bytes) -> Records:
         """Read what was received, up to an entry that has not ended or that the twin has not written."""
         calls: list[Record] = []
-        at, count = 0, 0
+        at, count, is_open = 0, 0, False
         while at + _HEAD.size <= len(content):
             token, kind, size = _HEAD.unpack_from(content, at)
             count += 1
@@ -82,6 +92,9 @@ class Records:
             begin, at = at + _HEAD.size, at + _HEAD.size + size
             if at > len(content):
                 break
+            if kind in b"be" and is_open == (kind == b"b"):
+                return cls(tuple(calls), is_damaged=True)  # somebody else began or ended a record
+            is_open = kind == b"b" or (is_open and kind != b"e")
             if kind == b"b":
                 calls.append(Record(content[begin:at].decode(errors="replace")))
             elif calls:

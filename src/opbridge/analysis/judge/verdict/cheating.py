@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
-from itertools import pairwise, takewhile
+from itertools import takewhile
 from pathlib import Path
 
 from opbridge.analysis.judge.answer.submissions import KERNELS
@@ -14,7 +14,14 @@ from opbridge.analysis.judge.process.jobs import Trial, telling
 from opbridge.analysis.judge.process.record_channel import Records, Write
 from opbridge.analysis.judge.process.run_record import Run, reason_at
 from opbridge.analysis.judge.values import Array, arrays_of, load, load_as
-from opbridge.analysis.judge.verdict.differences import difference, is_near, same_bits
+from opbridge.analysis.judge.verdict.differences import difference, is_near
+from opbridge.analysis.judge.verdict.kept_results import (
+    IN_A_KERNEL,
+    by_host,
+    is_kept,
+    launches_less,
+    of_earlier_inputs,
+)
 from opbridge.analysis.judge.verdict.write_record import (
     Output,
     arrays_written,
@@ -23,7 +30,6 @@ from opbridge.analysis.judge.verdict.write_record import (
 )
 from opbridge.base.errors import InputError
 
-_IN_A_KERNEL = "compute the values of the reference in a kernel"
 _MOST_OF_OTHERS = 80 << 20
 """The most bytes that are read of what operators returned."""
 
@@ -35,14 +41,17 @@ def cheating(
     by_others = _by_others(run, trials, expected, folder, good) if policy == KERNELS else None
     if by_others or telling(trials).is_constant:
         return by_others
-    return _remembered(trials, expected, folder, good)
+    return of_earlier_inputs(trials, expected, folder, good)
 
 
 def _by_others(run: Run, trials: tuple[Trial, ...], expected: Path, folder: Path, good: set[int]) -> Reason | None:
     """Return why right outputs are not the work of kernels; None if they may be."""
     if found := next(filter(None, (_by_operators(run, trial) for trial in trials if trial.number in good)), None):
         return found
-    if found := _kept_results(run.records or Records(), trials, good):
+    right = [trial for trial in trials if trial.number in good]
+    records = run.records or Records()
+    ways = (launches_less(records, trials, good), by_host(records, right, expected), is_kept(right, folder))
+    if found := next(filter(None, ways), None):
         return found
     first = telling(trials)
     if first.is_constant or first.number not in good:
@@ -50,7 +59,7 @@ def _by_others(run: Run, trials: tuple[Trial, ...], expected: Path, folder: Path
     case = _Case.of(run, first, expected, folder)
     for is_so, check, message in _WAYS:
         if is_so(case):
-            return reason_at(first, check, message, _IN_A_KERNEL)
+            return reason_at(first, check, message, IN_A_KERNEL)
     return None
 
 
@@ -60,22 +69,7 @@ def _by_operators(run: Run, trial: Trial) -> Reason | None:
         return None
     names = ", ".join(dict.fromkeys(trial.operators))
     message = f"every operator of the reference ({names}) is PyTorch's here too: no kernel replaces any of them"
-    return reason_at(trial, "operators", message, _IN_A_KERNEL)
-
-
-def _kept_results(records: Records, trials: tuple[Trial, ...], good: set[int]) -> Reason | None:
-    """Return a reason if a call launches fewer kernels for the same inputs than the call before it for new ones.
-
-    The first inputs of a model do not count: a model may prepare its weights in its first call.
-    """
-    for before, trial in pairwise(trials):
-        if before.plan != trial.plan or trial.number not in good:
-            continue
-        calls = [*records.named(trial.writes_record), *records.named(trial.record)]
-        if len(calls) > 1 and 2 * min(call.launches for call in calls[1:]) <= calls[0].launches > 0:
-            message = "called again with the same inputs, it launches fewer kernels: it keeps results of earlier calls"
-            return reason_at(trial, "cache", message, "compute each output from its inputs")
-    return None
+    return reason_at(trial, "operators", message, IN_A_KERNEL)
 
 
 @dataclass(frozen=True)
@@ -175,22 +169,3 @@ _WAYS: tuple[tuple[Callable[[_Case], bool], str, str], ...] = (
     ),
 )
 """How others may have computed an output: whether they did, the check, and the message."""
-
-
-def _remembered(trials: tuple[Trial, ...], expected: Path, folder: Path, good: set[int]) -> Reason | None:
-    """Return a reason if an output repeats the output for earlier inputs."""
-    for before, trial in pairwise(trials):
-        if before.number not in good or trial.number in good or before.plan != trial.plan:
-            continue
-        try:
-            wanted = [load(expected / each.rounded_file) for each in (before, trial)]
-            one, other = (
-                load_as(folder / each.output_file, right) for each, right in zip((before, trial), wanted, strict=True)
-            )
-        except InputError:
-            continue
-        differs = not same_bits(*wanted)
-        if arrays_of(one) and same_bits(one, other) and differs:
-            message = "it returns its result for earlier inputs of these sizes"
-            return reason_at(trial, "cache", message, "compute each output from its inputs")
-    return None

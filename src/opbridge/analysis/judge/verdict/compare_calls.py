@@ -107,16 +107,28 @@ def _later_differences(
     trial: Trial, exact: object, rounded: object, expected: Path, folder: Path
 ) -> Iterator[tuple[str, Difference | None]]:
     yield AGAIN, _of_fiftieth(trial, exact, rounded, folder)
+    yield AGAIN, _of_elsewhere(trial, exact, rounded, folder)
     yield STATE, _of_state(trial, expected, folder)
     for check in _OF_OTHER_CALLS:
         yield check, _of_other_call(check, trial, expected, folder)
 
 
 def _of_fiftieth(trial: Trial, exact: object, rounded: object, folder: Path) -> Difference | None:
-    if not (folder / trial.later_file).exists():
-        return None  # calls are not so short
-    found = difference(_output(folder / trial.later_file, rounded), exact, rounded)
-    return found and Difference(f"called for the fiftieth time, {found.message}", found.to_do)
+    *earlier, last = trial.later_files
+    for name, which in (*((each, "again and again") for each in earlier), (last, "for the fiftieth time")):
+        if not (folder / name).exists():
+            continue  # calls are not so short, or none differs
+        if found := difference(_output(folder / name, rounded), exact, rounded):
+            return Difference(f"called {which}, {found.message}", found.to_do)
+    return None
+
+
+def _of_elsewhere(trial: Trial, exact: object, rounded: object, folder: Path) -> Difference | None:
+    if not (folder / trial.elsewhere_file).exists():
+        return None  # the first calls, in which it had no error, count
+    found = difference(_output(folder / trial.elsewhere_file, rounded), exact, rounded)
+    to_do = "read the inputs of each call, and compute the same in training"
+    return found and Difference(f"with the same inputs in other memory, with gradients, {found.message}", to_do)
 
 
 def _of_state(trial: Trial, expected: Path, folder: Path) -> Difference | None:

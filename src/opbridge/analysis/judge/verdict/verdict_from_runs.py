@@ -28,6 +28,7 @@ from opbridge.analysis.judge.judgement import (
     Verdict,
 )
 from opbridge.analysis.judge.process.jobs import Trial
+from opbridge.analysis.judge.process.record_channel import Records
 from opbridge.analysis.judge.process.run_record import ON_GPU, Run, reason_at
 from opbridge.analysis.judge.task.input_numbers import LARGE
 from opbridge.analysis.judge.task.shapes import PUBLISHED
@@ -132,8 +133,16 @@ def _damage_of_records(run: Run, trials: tuple[Trial, ...]) -> str:
         return ""
     if run.records.is_damaged:
         return "it writes to the records of the twin"
-    missing = any(trial.number in run.ran and not run.records.named(trial.record) for trial in trials)
-    return "it keeps calls from the records of the twin" if missing else ""
+    is_whole = all(
+        _calls_recorded(run.records, trial) == run.ran[trial.number]["calls"]
+        for trial in trials
+        if trial.number in run.ran
+    )
+    return "" if is_whole else "it keeps calls from the records of the twin"
+
+
+def _calls_recorded(records: Records, trial: Trial) -> int:
+    return len(records.named(trial.record)) + len(records.named(trial.writes_record))
 
 
 def _shown_by_large_numbers(bad: list[tuple[Trial, Judgement]]) -> list[tuple[Trial, Judgement]]:

@@ -10,6 +10,7 @@
 #include <vector>
 
 extern "C" void ob_twin_operator(const char* name, double elements, double products);
+extern "C" void ob_twin_crossed(int to_host, size_t bytes);
 
 namespace opbridge::simulated {
 namespace {
@@ -33,6 +34,7 @@ struct Counted : at::ObserverContext {
   std::string name;
   std::vector<Shape> given;
   bool is_transposed = false;
+  bool is_from_host = false;  // of a copy
 };
 
 // Whether it computes itself, and is neither made up of others nor a view.
@@ -56,6 +58,27 @@ void add_shapes(const c10::IValue& value, std::vector<Shape>& found) {
 
 bool has(const std::string& name, const char* part) { return name.find(part) != std::string::npos; }
 
+bool is_copy(const std::string& name) { return name == "aten::copy_" || name == "aten::_to_copy"; }
+
+// Tells of a copy between the host and the device.
+void tell_of_copy(const Counted& call, const at::RecordFunction& function) {
+  const auto& outputs = function.outputs();
+  if (!is_copy(call.name) || outputs.empty() || !outputs[0].isTensor()) return;
+  const at::Tensor to = outputs[0].toTensor();
+  if (to.defined() && to.is_cpu() != call.is_from_host) ob_twin_crossed(to.is_cpu() ? 1 : 0, to.nbytes());
+}
+
+// What is made up of products too, which PyTorch's flop counter leaves out; `operations_of` of the judge does the same.
+double others_of(const Counted& call, const Shape& result) {
+  const std::vector<Shape>& given = call.given;
+  if (given.empty() || given[0].sizes.empty()) return 0;
+  if (has(call.name, "cdist_forward") || has(call.name, "euclidean_dist")) return 2 * result.elements * given[0].last();
+  if (has(call.name, "linalg_") && !has(call.name, "norm")) return given[0].elements * given[0].last();
+  if (given.size() < 2) return 0;
+  if (has(call.name, "embedding_bag")) return 2 * given[1].elements * given[0].last();
+  return has(call.name, "trilinear") ? 2 * given[1].elements * static_cast<double>(given[0].sizes[0]) : 0;
+}
+
 // By the formulas of PyTorch's flop counter; 0 for operators that are none of these.
 double products_of(const Counted& call, const Shape& result) {
   const std::vector<Shape>& given = call.given;
@@ -67,6 +90,7 @@ double products_of(const Counted& call, const Shape& result) {
     const double each = given[1].elements / static_cast<double>(given[1].sizes[0]);
     return 2 * each * (call.is_transposed ? given[0] : result).elements;
   }
+  if (const double found = others_of(call, result); found > 0) return found;
   if (!has(call.name, "mm") || has(call.name, "norm")) return 0;
   std::vector<const Shape*> factors;
   for (const Shape& one : given)
@@ -82,6 +106,9 @@ std::unique_ptr<at::ObserverContext> begin(const at::RecordFunction& function) {
   call->name = name->name;
   const auto inputs = function.inputs();
   for (const c10::IValue& one : inputs) add_shapes(one, call->given);
+  const size_t source = call->name == "aten::copy_" ? 1 : 0;
+  call->is_from_host = is_copy(call->name) && inputs.size() > source && inputs[source].isTensor() &&
+                       inputs[source].toTensor().defined() && inputs[source].toTensor().is_cpu();
   const bool says_so = has(call->name, "aten::convolution") && inputs.size() > 6 && inputs[6].isBool();
   call->is_transposed = says_so ? inputs[6].toBool() : has(call->name, "transpose");
   return call;
@@ -90,6 +117,7 @@ std::unique_ptr<at::ObserverContext> begin(const at::RecordFunction& function) {
 void end(const at::RecordFunction& function, at::ObserverContext* context) {
   if (context == nullptr) return;
   const auto& call = static_cast<const Counted&>(*context);
+  tell_of_copy(call, function);
   std::vector<Shape> results;
   for (const c10::IValue& one : function.outputs()) add_shapes(one, results);
   double most = 0;

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <map>
 #include <mutex>
+#include <string>
 
 #include "checks/checks.h"
 #include "memory.h"
@@ -34,6 +35,11 @@ Functions& functions() {
 }
 
 thread_local int current_device = 0;
+
+std::string& device_name() {
+  static auto& one = *new std::string("opbridge CUDA twin");
+  return one;
+}
 
 }  // namespace
 
@@ -92,11 +98,14 @@ void say_most_texels(cudaDeviceProp& p) {
 
 }  // namespace
 
+// Gives the device another name, by which programs cannot tell it from the GPU that it stands for.
+extern "C" void ob_twin_name_device(const char* name) { device_name() = name; }
+
 cudaError_t cudaGetDeviceProperties(cudaDeviceProp* p, int device) {
   if (p == nullptr) return noted(cudaErrorInvalidValue);
   if (device != 0) return noted(cudaErrorInvalidDevice);
   memset(p, 0, sizeof *p);
-  snprintf(p->name, sizeof p->name, "opbridge CUDA twin");
+  snprintf(p->name, sizeof p->name, "%s", device_name().c_str());
   p->totalGlobalMem = total_memory();
   p->sharedMemPerBlock = kStaticSharedBytes;
   p->regsPerBlock = p->regsPerMultiprocessor = kRegisters;

@@ -70,7 +70,7 @@ class Memory {
   size_t available();
   void free_everything();
   void close_to_host();
-  void each(const std::function<void(const char*, size_t)>& visit);
+  void each(const Visit& visit);
 
  private:
   void close_all_to_host();
@@ -296,9 +296,12 @@ void Memory::free_everything() {
   used_ = 0;
 }
 
-void Memory::each(const std::function<void(const char*, size_t)>& visit) {
+void Memory::each(const Visit& visit) {
   std::lock_guard<std::mutex> hold(guard_);
-  for (const auto& [begin, allocation] : live_) visit(begin, allocation.bytes);
+  for (const auto& [begin, allocation] : live_) {
+    const bool is_shared = allocation.space == Space::managed || allocation.space == Space::pinned;
+    visit(const_cast<char*>(begin), allocation.bytes, is_shared);
+  }
 }
 
 void Memory::close_to_host() {
@@ -365,6 +368,7 @@ cudaError_t copy(void* to, const void* from, size_t bytes, cudaMemcpyKind kind, 
   open_pages();
   memmove(to, from, bytes);
   memory().close_to_host();
+  if (is_on_device(from) != is_on_device(to)) crossed(is_on_device(from), bytes);
   if (is_pageable(to)) host_waits();
   return cudaSuccess;
 }
@@ -415,7 +419,7 @@ bool find_allocation(const void* address, const void*& begin, size_t& bytes) {
   return true;
 }
 
-void each_allocation(const std::function<void(const char*, size_t)>& visit) { memory().each(visit); }
+void each_allocation(const Visit& visit) { memory().each(visit); }
 
 }  // namespace opbridge_twin
 

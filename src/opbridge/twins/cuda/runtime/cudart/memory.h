@@ -14,8 +14,9 @@ size_t total_memory();
 void free_everything();
 // The allocation that an address lies in; false where there is none.
 bool find_allocation(const void* address, const void*& begin, size_t& bytes);
-// Calls `visit` with where each live allocation begins, and its bytes.
-void each_allocation(const std::function<void(const char*, size_t)>& visit);
+// Calls `visit` with where each live allocation begins, its bytes, and whether the host may use it too.
+using Visit = std::function<void(char* begin, size_t bytes, bool is_shared)>;
+void each_allocation(const Visit& visit);
 // Host code goes on, which has no business in device memory.
 void close_to_host();
 

@@ -20,7 +20,9 @@ namespace {
 
 // What goes to the file are entries: a token of eight bytes, the kind, the number of bytes in eight bytes, and the
 // bytes.  Memory that was written is of the kind 'k' if kernels wrote it, or 'o'; 'l' is a launch, 'c' a call of an
-// operator, and 'b' the name of what follows.  Only who knows the key can write the next token.
+// operator, 'h' and 'd' the bytes that came to the host and to the device, 's' those that the host wrote to memory that
+// it shares with kernels, after one of these wrote to any, 'b' the name of what follows, and 'e' its end.  Only who
+// knows the key can write the next token.
 struct Record {
   std::mutex mutex;
   int file = -1;
@@ -30,6 +32,7 @@ struct Record {
   size_t unread = 0;                      // bytes that may still be compared
   std::map<const char*, uint64_t> known;  // the hash of what each allocation holds, by where it begins
   std::set<const char*> of_libraries;     // allocations that libraries write to
+  bool is_shared_by_kernels = false;      // whether a kernel wrote to memory that the host may read
 };
 
 Record& record() {
@@ -95,12 +98,26 @@ bool has_changed(Record& all, const char* begin, size_t bytes) {
   return changed;
 }
 
+void enter_count(Record& all, char kind, size_t bytes) {
+  enter(all, kind, reinterpret_cast<const char*>(&bytes), sizeof(bytes));
+}
+
 void enter_changes(Record& all, char who) {
   open_pages();
-  each_allocation([&](const char* begin, size_t bytes) {
-    if (has_changed(all, begin, bytes)) enter_memory(all, all.of_libraries.count(begin) != 0 ? 'k' : who, begin, bytes);
+  each_allocation([&](const char* begin, size_t bytes, bool is_shared) {
+    if (!has_changed(all, begin, bytes)) return;
+    const char by = all.of_libraries.count(begin) != 0 ? 'k' : who;
+    enter_memory(all, by, begin, bytes);
+    if (is_shared && by == 'o' && all.is_shared_by_kernels) enter_count(all, 's', bytes);
+    all.is_shared_by_kernels |= is_shared && by == 'k';
   });
   all.of_libraries.clear();
+}
+
+// What each allocation held when this was asked, by where it begins.
+std::map<const char*, std::string>& memory_before() {
+  static auto& one = *new std::map<const char*, std::string>;
+  return one;
 }
 
 }  // namespace
@@ -131,6 +148,13 @@ void library_writes(const void* address) {
   if (is_kept) all.of_libraries.insert(static_cast<const char*>(begin));
 }
 
+void crossed(bool to_host, size_t bytes) {
+  if (!is_begun) return;
+  Record& all = record();
+  const std::lock_guard<std::mutex> lock(all.mutex);
+  enter_count(all, to_host ? 'h' : 'd', bytes);
+}
+
 }  // namespace opbridge_twin
 
 // Opens the file that records go to, and reads the key from a file next to it, for the rest of the process.  Returns
@@ -153,9 +177,11 @@ extern "C" void ob_twin_record(const char* name, size_t most) {
   Record& all = record();
   const std::lock_guard<std::mutex> lock(all.mutex);
   if (is_kept) enter_changes(all, 'o');
+  if (name == nullptr) enter(all, 'e', nullptr, 0);
   is_begun = name != nullptr && all.file >= 0;
   is_kept = is_begun && most > 0;
   all.known.clear();
+  all.is_shared_by_kernels = false;
   all.left = 0;
   all.unread = 4 * most;
   if (is_kept) enter_changes(all, 'o');  // there is no room for these
@@ -174,4 +200,33 @@ extern "C" void ob_twin_operator(const char* name, double elements, double produ
   entry.append(reinterpret_cast<const char*>(&products), sizeof(products));
   entry += name;
   enter(all, 'c', entry.data(), entry.size());
+}
+
+// PyTorch has copied bytes to the host, or from there to the device.
+extern "C" void ob_twin_crossed(int to_host, size_t bytes) { opbridge_twin::crossed(to_host != 0, bytes); }
+
+// Keeps what memory holds now.
+extern "C" void ob_twin_keep_memory() {
+  using namespace opbridge_twin;
+  open_pages();
+  memory_before().clear();
+  each_allocation([](const char* begin, size_t bytes, bool) { memory_before()[begin].assign(begin, bytes); });
+  close_to_host();
+}
+
+// Gives memory what it held when it was kept.  What was allocated since then holds NaN.
+extern "C" void ob_twin_take_back_memory() {
+  using namespace opbridge_twin;
+  open_pages();
+  each_allocation([](char* begin, size_t bytes, bool) {
+    const auto found = memory_before().find(begin);
+    const bool was_there = found != memory_before().end() && found->second.size() == bytes;
+    if (was_there) {
+      memcpy(begin, found->second.data(), bytes);
+    } else {
+      memset(begin, 0xff, bytes);
+    }
+  });
+  memory_before().clear();
+  close_to_host();
 }

@@ -4,6 +4,8 @@
 #ifndef OPBRIDGE_TWIN_RUNTIME_WRITE_RECORD_H
 #define OPBRIDGE_TWIN_RUNTIME_WRITE_RECORD_H
 
+#include <stddef.h>
+
 namespace opbridge_twin {
 
 // A launch begins: what has changed since the record was last told was written by others.
@@ -12,6 +14,8 @@ void others_wrote();
 void kernels_wrote();
 // A function of a library of NVIDIA's is about to write to the allocation that this lies in.
 void library_writes(const void* address);
+// A copy has brought bytes to the host, or from there to the device.
+void crossed(bool to_host, size_t bytes);
 
 }  // namespace opbridge_twin
 #endif
