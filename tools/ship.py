@@ -30,6 +30,7 @@ from opbridge.build.toolchains.builder import inputs
 from opbridge.build.toolchains.compiler_processes import Compilers
 from opbridge.build.toolchains.torch_install import TorchInstall
 from opbridge.twins.ascend import toolchain as ascend_twin
+from opbridge.twins.cuda import rewritten_headers
 from opbridge.twins.cuda import toolchain as cuda_twin
 from opbridge.twins.cuda.nvcc.toolkit import NAMES_OF_LIBRARIES
 
@@ -53,6 +54,7 @@ def ship(folder: Path) -> None:
 def fill_cache() -> None:
     """Build all libraries into the user's cache, where a clone finds them."""
     build_many(_twins())
+    rewritten_headers.of_cccl()
     if install := TorchInstall.at_hand():
         from opbridge.frameworks.torch import native
 
