@@ -109,7 +109,7 @@ def _modules_looked_at(tree: ast.AST) -> Iterator[tuple[int, str]]:
         is_all = isinstance(node, ast.Call) and ast.unparse(node) == "vars(sys)"
         is_imported = isinstance(node, ast.ImportFrom) and node.module == "sys" and "modules" in _imported_names(node)
         if (is_named or is_all or is_imported) and id(node) not in own:
-            yield node.lineno, ast.unparse(node)
+            yield getattr(node, "lineno", 0), ast.unparse(node)
 
 
 def _is_own_name(node: ast.expr) -> bool:

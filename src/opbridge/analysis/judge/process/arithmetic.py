@@ -43,9 +43,9 @@ def _products_of(name: str, given: list[Any], results: list[Any]) -> float:
     if not given or not given[0].dim() or not results:
         return 0.0
     if "cdist_forward" in name or "euclidean_dist" in name:
-        return 2.0 * results[0].numel() * given[0].shape[-1]
+        return float(2 * results[0].numel() * given[0].shape[-1])
     if name.startswith("linalg_") and "norm" not in name:
         return float(given[0].numel() * given[0].shape[-1])
     if "embedding_bag" in name and len(given) > 1:
-        return 2.0 * given[1].numel() * given[0].shape[-1]
+        return float(2 * given[1].numel() * given[0].shape[-1])
     return 2.0 * given[1].numel() * given[0].shape[0] if "trilinear" in name and len(given) > 1 else 0.0
