@@ -42,6 +42,7 @@ PARTS = {
     "nvcc's command line": "twins/cuda/nvcc/test_twin_nvcc.py",
     "the checks": "twins/cuda/test_checks.py",
     "Hopper's barriers and copies": "twins/cuda/test_mbarriers.py",
+    "Hopper's pipelines": "twins/cuda/test_pipelines.py",
     "streams": "twins/cuda/test_stream_order.py",
     "the checks, over long runs": "twins/cuda/test_many_barriers.py",
     "counters of costs": "analysis/profile/test_counters.py",

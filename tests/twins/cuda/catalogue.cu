@@ -56,6 +56,7 @@
 #include "broken/overflow.cu"
 #include "broken/plain_beside_atomic.cu"
 #include "broken/plain_in_global.cu"
+#include "broken/proxy_fence.cu"
 #include "broken/same_index_in_blocks.cu"
 #include "broken/same_value.cu"
 #include "broken/shared_not_given.cu"

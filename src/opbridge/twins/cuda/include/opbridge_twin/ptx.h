@@ -119,6 +119,10 @@ __attribute__((unused)) static void ptx_serve(ob_twin_ptx_wish wish, ob_twin_ptx
     case OB_TWIN_PTX_BARRIER:
       r->vote = barrier(r->predicate);
       return;
+    case OB_TWIN_PTX_NAMED_BARRIER: {
+      const Pause pause;
+      return ob_twin_named_barrier(pause.thread, r->mask, r->bytes, r->predicate);
+    }
     case OB_TWIN_PTX_CONVERGED:
       r->mask = __activemask();
       return;

@@ -105,6 +105,19 @@ void ob_twin_copies_commit(void);
 void ob_twin_copies_wait(unsigned prior);
 void ob_twin_copies_wait_for_all(void);
 
+// Copies in bulk: the thread is about to read shared memory by one, has read it, or is about to write by one; the end
+// of a group of those that read; a wait for all but the last `prior` of these groups; and a fence between what threads
+// and what copies see.
+void ob_twin_bulk_reads(const void* from, size_t bytes);
+void ob_twin_bulk_has_read(const void* from, size_t bytes);
+void ob_twin_bulk_writes(void);
+void ob_twin_bulk_commit(void);
+void ob_twin_bulk_wait(unsigned prior);
+void ob_twin_proxy_fence(void);
+
+// A barrier for `count` threads of the block, one of 16 by number; who only arrives does not wait.
+void ob_twin_named_barrier(unsigned thread, unsigned number, unsigned count, int waits);
+
 // The block's memory for one __shared__ declaration, which `slot` stands for; 0 at first.
 void* ob_twin_shared(unsigned* slot, size_t bytes, size_t alignment, const char* name);
 void* ob_twin_dynamic_shared(size_t* bytes);

@@ -12,7 +12,7 @@ namespace {
 const void* sites[kSiteMask + 1];
 
 // Of a place in the code.
-enum Trait : uint8_t { kComparedRead = 1, kNarrow = 2, kVolatile = 4 };
+enum Trait : uint8_t { kComparedRead = 1, kNarrow = 2, kVolatile = 4, kBulk = 8 };
 uint8_t traits[kSiteMask + 1];
 
 void remember(Cell site, Trait trait) {
@@ -155,6 +155,8 @@ void remember_narrow(Cell site) { remember(site, kNarrow); }
 bool is_narrow(Cell site) { return is_known_for(site, kNarrow); }
 void remember_volatile(Cell site) { remember(site, kVolatile); }
 bool is_volatile(Cell site) { return is_known_for(site, kVolatile); }
+void remember_bulk(Cell site) { remember(site, kBulk); }
+bool is_bulk(Cell site) { return is_known_for(site, kBulk); }
 
 const void* site_address(Cell site) { return __atomic_load_n(&sites[site & kSiteMask], __ATOMIC_RELAXED); }
 

@@ -147,6 +147,9 @@ inline void thread_current(uint32_t linear_thread) {  // on the same stack as th
 
 // It runs inline PTX, whose accesses are the twin's own code: they are told as of this place. Null behind it.
 void runs_asm(const void* at);
+const void* place_of_asm();
+// It has found the phase of an mbarrier complete or not.
+void asked_mbarrier(uint64_t state, bool complete);
 
 void barrier_passed();  // by all threads of the block
 // Before that, where not all of them came to the same call of it: fails where the calls are on different lines.  (One
@@ -157,6 +160,8 @@ void early_return(const std::vector<Waiting>& threads);
 void warp_synced(uint32_t warp, uint32_t lane_mask);  // __syncwarp and its kin; shuffles order no memory
 void grid_synced(Launch* launch);                     // by all blocks, before the first of them goes on
 void fence();                                         // __threadfence and its kin
+void released();                                      // the thread has come to a barrier for some threads of the block
+void acquired();                                      // all have come to that one
 
 // What the execution layer finds itself -------------------------------------------------------------------------------
 

@@ -169,6 +169,7 @@ Block* block_begin(Launch* launch, uint64_t linear_block, const void* shared, si
   block->view = Range(view, view_bytes);
   block->shared.begin_block(Range(shared, shared_bytes), launch->number);
   block->copies.clear();
+  block->bulk.clear();
   enter(*block);
   run_is_watched(launch, true);
   return block;
@@ -182,6 +183,7 @@ void block_resumed(Block* block) {
 
 void block_end(Block* block) {
   settle_suspicions();
+  if (!block->launch().has_failed_before(block->linear() + 1)) static_cast<RunningBlock*>(block)->bulk.end();
   run_is_watched(&block->launch(), false);
   blocks.give_back(static_cast<RunningBlock*>(block));
   worker = Worker();
@@ -212,6 +214,13 @@ void device_function_on_host(const char* name, const void* at) {
 
 void runs_asm(const void* at) { worker.asm_at = at; }
 
+const void* place_of_asm() { return worker.asm_at; }
+
+void asked_mbarrier(uint64_t state, bool complete) {
+  worker.asked_at = complete ? nullptr : worker.asm_at;
+  worker.asked_state = state;
+}
+
 Cell stamp_of(uint32_t thread) { return worker.block->stamp(thread); }
 
 void barrier_passed() {
@@ -227,6 +236,18 @@ void warp_synced(uint32_t warp, uint32_t lane_mask) {
 }
 
 void grid_synced(Launch* launch) { launch->raise_floor(); }
+
+void released() {
+  if (worker.block == nullptr) return;
+  settle_suspicions();
+  worker.block->fence(worker.thread(), true);
+  restamp(worker.thread());
+  worker.block->publish(worker.thread(), true);
+}
+
+void acquired() {
+  if (worker.block != nullptr) worker.block->acquire(worker.thread(), Look::of_block);
+}
 
 void fence() {
   if (worker.block == nullptr) return;

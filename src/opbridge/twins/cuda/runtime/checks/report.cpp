@@ -85,6 +85,11 @@ Meaning meaning(Kind kind) {
     case Kind::copy_in_flight:
       return {"copy-in-flight", kLaunchFailure, false,
               "wait for the copy (__pipeline_wait_prior, cp.async.wait_group), then __syncthreads(), then read"};
+    case Kind::proxy_fence:
+      return {
+          "missing-proxy-fence", kLaunchFailure, false,
+          "put fence.proxy.async.shared::cta after the writes, in each thread that writes, then a barrier, then the "
+          "copy"};
     case Kind::unset_global:
       return {"uninitialised-memory", kLaunchFailure, false,
               "fill the memory by cudaMemset, cudaMemcpy or a kernel before reading it"};

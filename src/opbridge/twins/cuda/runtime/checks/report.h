@@ -29,6 +29,7 @@ enum class Kind : uint8_t {
   missing_fence,
   unset_shared,
   copy_in_flight,
+  proxy_fence,
   unset_global,
   unset_local,
   misaligned,

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "bulk_copies.h"
 #include "copies_in_flight.h"
 #include "launch.h"
 
@@ -52,6 +53,7 @@ class SharedArena {
 struct RunningBlock : Block {
   SharedArena shared;
   CopiesInFlight copies;
+  BulkCopies bulk;
   Range arguments;
   Range view;
 };

@@ -7,6 +7,7 @@
 #include "watch.h"
 
 #include <link.h>
+#include <opbridge_twin/mbarrier.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -144,8 +145,28 @@ Range code_around(const void* address) {
 
 Range interruptible;  // written before signals are sent
 
+// What the threads that ask an mbarrier again and again wait for.
+std::string lacking_in_words(uint64_t state) {
+  const uint64_t bytes = mbarrier::bytes(state);
+  const bool too_many = bytes > mbarrier::kMostBytes / 2;  // they count down below 0
+  const uint64_t number = too_many ? mbarrier::kMostBytes + 1 - bytes : bytes;
+  const uint64_t arrivals = mbarrier::pending(state);
+  return "an mbarrier in phase " + std::to_string(mbarrier::phase(state)) + " lacks " + std::to_string(arrivals) +
+         (arrivals == 1 ? " arrival" : " arrivals") +
+         (bytes == 0 ? ""
+                     : (too_many ? ", and has got more than the expected bytes by " : " and bytes: ") +
+                           std::to_string(number));
+}
+
 [[noreturn]] void end_behind(const void* return_address) {
-  Report report = report_here(Kind::endless, return_address, "the launch has run for longer than it may");
+  const void* const at = worker.asm_at != nullptr ? worker.asm_at : return_address;
+  Report report = report_here(Kind::endless, at, "the launch has run for longer than it may");
+  if (worker.asked_at != nullptr) {
+    report.details.emplace_back("waits", place(worker.asked_at) + ", " + lacking_in_words(worker.asked_state));
+    report.advice =
+        "compare the parity that threads wait for, the arrivals that mbarrier.init expects and the bytes of expect_tx "
+        "with what arrives in each phase";
+  }
   report.same_as.clear();
   found(std::move(report));
   ob_twin_abandon(cuda_error(Kind::endless));

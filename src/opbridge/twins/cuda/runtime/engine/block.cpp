@@ -37,7 +37,8 @@ void Block::begin_next() {
 
 void Block::schedule() {
   scheduled_ = true;
-  ended_ = at_barrier_ = at_grid_barrier_ = agreed_ = 0;
+  ended_ = at_barrier_ = at_grid_barrier_ = agreed_ = at_named_barriers_ = 0;
+  memset(named_, 0, sizeof named_);
   queues_[0].clear();
   queues_[1].clear();
   memset(states_, 0, count_ * sizeof *states_);
@@ -134,6 +135,40 @@ void Block::finish_barrier() {
   // Whoever has not ended is at the barrier, so nobody is ready.
   std::swap(ready_, barrier_);
   for (unsigned warp = 0; warp * kWarpSize < count_; ++warp) warps_[warp].at_barrier = 0;
+}
+
+// A GPU counts warps: the lanes that the last one lacks come with its last lane.
+bool Block::arrive_at_named_barrier(unsigned thread, unsigned number, unsigned count, bool waits, const void* where) {
+  NamedBarrier& barrier = named_[number];
+  const unsigned comes = thread + 1 == count_ ? kWarpSize - lane_of(thread) : 1;
+  if ((barrier.expected != 0 && barrier.expected != count) || barrier.arrived + comes > count) {
+    char detail[128];
+    snprintf(detail, sizeof detail, "number %u, which %u threads have come to, of %u here and of %u before", number,
+             barrier.arrived + comes, count, barrier.expected);
+    launch_->fail(linear, checks::Failure::divergent_barrier, detail, {{thread, where}});
+  }
+  barrier.expected = count;
+  barrier.arrived += comes;
+  const bool is_complete = barrier.arrived == count;
+  if (is_complete) finish_named_barrier(number);
+  if (is_complete || !waits) return true;
+  wait(thread, State::at_named_barrier, "bar.sync", where);
+  threads_[thread].mask = number;
+  ++at_named_barriers_;
+  warps_[warp_of(thread)].at_barrier |= bit_of(thread);
+  finish_converging(warp_of(thread), 0);
+  return false;
+}
+
+void Block::finish_named_barrier(unsigned number) {
+  named_[number] = {0, 0};
+  for (unsigned thread = 0; thread < count_ && at_named_barriers_ > 0; ++thread) {
+    if (states_[thread] != State::at_named_barrier || threads_[thread].mask != number) continue;
+    states_[thread] = State::unstarted;  // until it is its turn
+    warps_[warp_of(thread)].at_barrier &= ~bit_of(thread);
+    --at_named_barriers_;
+    ready_->push(thread);
+  }
 }
 
 bool Block::meet(unsigned thread, const Thread& wait_for) {
@@ -247,7 +282,7 @@ void Block::fail_left_by_blocks() {
 
 void Block::fail_stuck() {
   using checks::Failure;
-  const bool at_a_barrier = at_barrier_ + at_grid_barrier_ > 0;
+  const bool at_a_barrier = at_barrier_ + at_grid_barrier_ + at_named_barriers_ > 0;
   launch_->fail(linear, at_a_barrier ? Failure::divergent_barrier : Failure::lane_never_comes,
                 at_a_barrier ? "and the others wait for something else" : "which wait elsewhere", waiting());
 }

@@ -25,7 +25,16 @@ inline unsigned lane_of(unsigned thread) { return thread % kWarpSize; }
 inline unsigned bit_of(unsigned thread) { return 1u << lane_of(thread); }
 
 // What a thread of the block does or waits for.
-enum class State : unsigned char { unstarted, runs, at_barrier, meets, converges, at_grid_barrier, ended };
+enum class State : unsigned char {
+  unstarted,
+  runs,
+  at_barrier,
+  meets,
+  converges,
+  at_grid_barrier,
+  at_named_barrier,
+  ended
+};
 
 // What a thread that waits has left behind.
 struct Thread {
@@ -46,6 +55,13 @@ struct Warp {
 
   bool can_run() const { return (ended | meeting | converging | at_barrier) != ~0u; }
 };
+
+// A barrier for some threads of the block.
+struct NamedBarrier {
+  unsigned expected;  // 0 where nobody has come
+  unsigned arrived;
+};
+constexpr unsigned kNamedBarriers = 16;
 
 // Threads in the order in which they go on; each is in there at most once.
 class Queue {
@@ -79,6 +95,7 @@ class Block {
 
   // Each is true where the thread need not wait.
   bool arrive_at_barrier(unsigned thread, int predicate, const void* where);
+  bool arrive_at_named_barrier(unsigned thread, unsigned number, unsigned count, bool waits, const void* where);
   bool meet(unsigned thread, const Thread& wait);
   bool converge(unsigned thread, const void* where);
   void arrive_at_grid_barrier(unsigned thread, const void* where);
@@ -119,6 +136,7 @@ class Block {
   void after_ends(unsigned first_warp, unsigned last_warp);
   void finish_barrier();
   bool all_ended_returned() const;
+  void finish_named_barrier(unsigned number);
   bool finish_meeting(unsigned thread, bool runs);
   bool finish_converging(unsigned warp, unsigned running);
   void wait(unsigned thread, State state, const char* what, const void* where);
@@ -131,6 +149,8 @@ class Block {
   unsigned ended_;
   unsigned at_barrier_;
   unsigned at_grid_barrier_;
+  unsigned at_named_barriers_;  // threads that wait
+  NamedBarrier named_[kNamedBarriers];
   unsigned agreed_;
   ob_twin_vote vote_;
   Queue queues_[2];

@@ -53,6 +53,18 @@ ob_twin_vote ob_twin_barrier(unsigned thread, int predicate) {
   return worker.block().vote();
 }
 
+void ob_twin_named_barrier(unsigned thread, unsigned number, unsigned count, int waits) {
+  Worker& worker = running("bar.sync");
+  profile::waited(profile::Kind::barrier, HERE, FRAME);
+  worker.settle(thread);
+  const void* const place = checks::place_of_asm();
+  if (worker.block().checked != nullptr) checks::released();
+  const void* const where = place != nullptr ? place : HERE;
+  if (!worker.block().arrive_at_named_barrier(thread, number, count, waits != 0, where)) worker.wait();
+  if (worker.block().checked != nullptr && waits != 0) checks::acquired();
+  profile::thread_goes_on(thread);
+}
+
 void ob_twin_returned(unsigned thread) { running("return").block().note_return(thread); }
 
 void ob_twin_meet(unsigned thread, unsigned mask, const char* what, void* brought, ob_twin_resolve resolve) {

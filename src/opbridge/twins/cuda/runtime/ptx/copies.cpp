@@ -38,13 +38,17 @@ void copy_bulk(M m, I i) {
   if (!is_aligned(to) || !is_aligned(from) || bytes % kUnit != 0) {
     m.refuse('`' + i.text + "`: both addresses and the number of bytes must be multiples of 16");
   }
+  ob_twin_bulk_writes();
+  ob_twin_bulk_reads(from, bytes);
   for (uint64_t at = 0; at < bytes; at += kUnit) m.move(to + at, from + at, kUnit, OB_TWIN_PTX_MOVE);
+  ob_twin_bulk_has_read(from, bytes);
   if (i.has("mbarrier::complete_tx::bytes")) bytes_have_come(m, m.memory_in("shared", i.operands.at(3)), bytes);
 }
 
 void copy_async(M m, I i) {
   if (i.has("prefetch")) return;
-  if (i.has("bulk") && (i.has("commit_group") || i.has("wait_group"))) return;
+  if (i.has("bulk") && i.has("commit_group")) return ob_twin_bulk_commit();
+  if (i.has("bulk") && i.has("wait_group")) return ob_twin_bulk_wait(static_cast<unsigned>(m.get(i.operands.at(0))));
   if (i.has("commit_group")) return ob_twin_copies_commit();
   if (i.has("wait_group")) return ob_twin_copies_wait(static_cast<unsigned>(m.get(i.operands.at(0))));
   if (i.has("wait_all")) return ob_twin_copies_wait_for_all();

@@ -108,6 +108,17 @@ void reduce(M m, I i) {
   });
   out(m, i, part.result);
 }
+void named_barrier(M m, I i, unsigned number, unsigned count, bool reduces) {
+  if (reduces) m.refuse('`' + i.text + "`: the twin reduces over whole blocks at barrier 0 only");
+  if (number > 15 || count == 0 || count % 32 != 0) {
+    m.refuse('`' + i.text + "`: a barrier has a number below 16 and a count of threads that is a multiple of 32");
+  }
+  ob_twin_ptx_request request{};
+  request.mask = number;
+  request.bytes = count;
+  request.predicate = !i.has("arrive");
+  m.service(OB_TWIN_PTX_NAMED_BARRIER, &request);
+}
 void barrier(M m, I i) {
   ob_twin_ptx_request request{};
   if (i.has("warp")) {
@@ -118,14 +129,12 @@ void barrier(M m, I i) {
   const bool reduces = i.has("red");
   const unsigned at = reduces ? 1 : 0;
   const bool counted = i.operands.size() > at + (reduces ? 2 : 1);
-  if (i.has("arrive")) m.refuse("`bar.arrive`: the twin's barriers are for whole blocks");
-  if (counted) {
-    ob_twin_ptx_request who{};
-    m.service(OB_TWIN_PTX_WHO, &who);
-    if (m.get(i.operands[at + 1]) != who.threads.x * who.threads.y * who.threads.z) {
-      m.refuse("a barrier for some threads of a block: the twin's are for whole blocks");
-    }
-  }
+  ob_twin_ptx_request who{};
+  m.service(OB_TWIN_PTX_WHO, &who);
+  const unsigned all = (who.threads.x * who.threads.y * who.threads.z + 31) / 32 * 32;
+  const auto number = static_cast<unsigned>(i.operands.size() > at ? m.get(i.operands[at]) : 0);
+  const unsigned count = counted ? static_cast<unsigned>(m.get(i.operands[at + 1])) : all;
+  if (number != 0 || count < all || i.has("arrive")) return named_barrier(m, i, number, count, reduces);
   request.predicate = reduces && m.get(i.operands.back()) != 0;
   m.service(OB_TWIN_PTX_BARRIER, &request);
   if (!reduces) return;
@@ -154,6 +163,7 @@ void fence(M, I i) {
   ob_twin_narrow(is_narrow(i));
   checks::fence();
   ob_twin_narrow(0);
+  if (i.has("proxy") && i.has("async")) ob_twin_proxy_fence();
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 // `mbarrier`: threads and copies arrive, and whoever asks finds the phase complete or lets others run.
 #include "mbarriers.h"
 
+#include "checks/checks.h"
 #include "operands.h"
 
 namespace opbridge_twin::ptx {
@@ -52,10 +53,11 @@ void arrives(M m, I i) {
 }
 
 void asks(M m, I i) {
-  const State phase = mbarrier::phase(state_of(m, m.memory(i, i.operands.at(1))));
+  const State state = state_of(m, m.memory(i, i.operands.at(1))), phase = mbarrier::phase(state);
   const uint64_t with = m.get(i.operands.at(2));
   const bool complete = i.has("parity") ? (phase & 1) != (with & 1) : phase != mbarrier::phase(with);
   m.set(i.operands[0], complete);
+  checks::asked_mbarrier(state, complete);
   if (complete) return;
   ob_twin_ptx_request request{};
   m.service(OB_TWIN_PTX_SLEEP, &request);

@@ -204,7 +204,8 @@ void Machine::refuse(const std::string& why) {
 void ob_twin_ptx(const char* text, ob_twin_ptx_operand* operands, unsigned count, ob_twin_ptx_service service) {
   using namespace opbridge_twin::ptx;
   const Program& program = program_of(text, count);
-  opbridge_twin::checks::runs_asm(__builtin_return_address(0));
+  const void* const here = __builtin_return_address(0);
+  opbridge_twin::checks::runs_asm(here);
   Machine machine{program, operands, count, service, std::vector<uint64_t>(program.slots)};
   check(machine);
   for (unsigned i = 0; i < count; ++i) machine.registers[i] = operands[i].bits;
@@ -212,7 +213,9 @@ void ob_twin_ptx(const char* text, ob_twin_ptx_operand* operands, unsigned count
     const Instruction& instruction = program.instructions[machine.next++];
     const bool runs = instruction.predicate == Instruction::kAlways ||
                       (machine.registers[instruction.predicate] != 0) != instruction.unless;
-    if (runs) instruction.execute(machine, instruction);
+    if (!runs) continue;
+    opbridge_twin::checks::runs_asm(here);  // again where another thread has run meanwhile
+    instruction.execute(machine, instruction);
   }
   opbridge_twin::checks::runs_asm(nullptr);
 }
