@@ -28,6 +28,7 @@ inline constexpr struct {
 } block_num;
 // Of cores of the same kind in a block.
 inline int64_t get_subblockdim() {
+  using opbridge_ascend::kBlockBytes;
   const auto& registers = opbridge_ascend::registers();
   return registers.is_cube ? 1 : registers.per_block;
 }
@@ -122,6 +123,7 @@ namespace detail {
 template <bool only_vector_cores>
 const int32_t* flag_between_blocks(Instruction& instruction, const GlobalTensor<int32_t>& flags,
                                    const LocalTensor<int32_t>& temporary, int32_t block, int32_t event) {
+  using opbridge_ascend::kBlockBytes;
   const auto& registers = opbridge_ascend::registers();
   const auto cores = static_cast<int32_t>(registers.count * registers.per_block);
   instruction.requires_that(block >= 0 && block < cores, "blockIdx", block, "0 to the number of cores - 1");
