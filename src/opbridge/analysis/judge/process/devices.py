@@ -140,7 +140,8 @@ class Device:
 
         device = getattr(torch, self.name)
         # What reads the outputs waits for the current stream alone: a GPU would not wait for others either.
-        device.current_stream().synchronize()
+        # A stream of the CPU cannot be waited for, and never needs to be.
+        getattr(device.current_stream(), "synchronize", device.synchronize)()
 
     def _raise_reports(self) -> None:
         if self.reports is None:

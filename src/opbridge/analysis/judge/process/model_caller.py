@@ -189,7 +189,7 @@ def _hash_of(output: Any) -> int:
 def _plain(outputs: Any, device: str) -> Any:
     """Return outputs; raise TypeError for one on the host, or of another class, which may compute when it is read."""
     for one in tensors_in(outputs):
-        if one.dim() and one.device.type == "cpu":
+        if one.dim() and one.device.type == "cpu" != device:
             raise TypeError(f"it returns a tensor on the CPU instead of one on {device}")
         if type(one) not in (torch.Tensor, torch.nn.Parameter):
             raise TypeError(f"it returns a {type(one).__name__} instead of a torch.Tensor")
