@@ -83,6 +83,7 @@ def test_a_task_is_one_of_models(tmp_path: Path) -> None:
     exec(task_of(task), known)
     assert known["size"] == 256
     (data,) = known["get_inputs"]()
+    assert data[2].isnan().all(), "memory that nobody wrote holds no result of an earlier call"
     before = data[2].clone()
     assert torch.equal(known["Model"]()(data), data[0] + data[1])
     assert torch.equal(data[2].view(torch.int16), before.view(torch.int16)), "it writes to a copy"

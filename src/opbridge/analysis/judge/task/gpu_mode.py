@@ -33,8 +33,19 @@ def task_of(path: Path) -> str:
     named += [f"{_SEED}=int(torch.randint(1 << 30, ()))"] * (_SEED in given)
     source = _ON_GPU.sub('"cpu"', _source(path.parent / _REFERENCE))
     lines = [source, _HEAD, *(f"{name} = {value!r}" for name, value in sizes.items()), _model("Model", "ref_kernel")]
-    lines += [f"def get_inputs():\n    return [generate_input({', '.join(named)})]"]
+    lines += [_INPUTS.format(", ".join(named))]
     return "\n".join([*lines, "def get_init_inputs():\n    return []", ""])
+
+
+_INPUTS = """
+def get_inputs():
+    # What torch.empty gives may be the result of an earlier call: it is filled with NaN instead.
+    torch.use_deterministic_algorithms(True, warn_only=True)
+    try:
+        return [generate_input({})]
+    finally:
+        torch.use_deterministic_algorithms(False)
+"""
 
 
 def answer_of(path: Path) -> str:
