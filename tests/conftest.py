@@ -18,7 +18,6 @@ from hypothesis import HealthCheck, settings
 
 import opbridge as ob
 from opbridge.build.cache import Cache, Dependencies, KeyBuilder
-from opbridge.build.toolchains.compiler_processes import processors
 from opbridge.verify.check.child_process import started_by
 from opbridge.verify.check.forked_processes import Forks
 from opbridge.waist.op import OpLibrary
@@ -80,12 +79,6 @@ def pytest_configure(config: pytest.Config) -> None:
     if FORKS not in os.environ:
         server = ForkServer()
         config.add_cleanup(server.stop)
-
-
-@pytest.hookimpl(optionalhook=True)  # xdist's, which `-p no:xdist` leaves out
-def pytest_xdist_auto_num_workers() -> int:
-    """Start one worker more than there are processors: a test often waits, for a build of another or for a disk."""
-    return processors() + 1
 
 
 @pytest.hookimpl(wrapper=True)
