@@ -93,6 +93,15 @@ def test_zeros_constants_and_infinities_pass_by_no_bound() -> None:
     assert difference(array(inf, 1.0, dtype="float16"), *overflows) is None
 
 
+def test_many_numbers_with_an_infinity_in_the_answer_and_the_reference() -> None:
+    numbers = np.linspace(-1, 1, 4096)
+    numbers[7] = -np.inf  # as the logarithm of zero
+    exact, rounded = (Array(name, (4096,), numbers.astype(name).tobytes()) for name in ("float64", "float32"))
+    assert difference(rounded, exact, rounded) is None
+    numbers[7] = 0.0
+    assert difference(Array("float32", (4096,), numbers.astype(np.float32).tobytes()), exact, rounded) is not None
+
+
 def test_integers_and_truth_values_are_equal() -> None:
     for dtype, right, wrong in (("bool", (True, False), (True, True)), ("int64", (2**60 + 1, 5), (2**60, 5))):
         reference = array(*right, dtype=dtype)

@@ -175,7 +175,7 @@ def _of_all(output: str, got: Numbers, exact: Numbers, coarse: Array, allowed: N
         return None
     direction = np.sign(right)
     mean, most = (own - right) @ direction / own.size, float(np.mean(allowed[is_finite]))
-    lost = (numbers(coarse) - exact)[is_finite]
+    lost = numbers(coarse)[is_finite] - right  # where both are infinite, they have no difference
     mean_of_reference = float(np.where(np.isfinite(lost), lost, 0.0) @ direction) / own.size
     largest = (_BIAS_OF_HALVES if coarse.dtype in HALVES else _BIAS) * most + 2 * abs(mean_of_reference)
     if abs(mean) <= largest:
