@@ -51,7 +51,8 @@ def computed(network, example):
     results = network(*inputs)
     for place, each in enumerate(results if isinstance(results, tuple) else (results,)):
         yield f"result.{{place}}", each.astype(ms.float32).asnumpy() if each.dtype == ms.bfloat16 else each.asnumpy()
-    factors = tuple((int(name[7:]), ms.Tensor(array)) for name, array in example.items() if name.startswith("factor."))
+    places = sorted(int(name.removeprefix("factor.")) for name in example if name.startswith("factor."))
+    factors = tuple((place, ms.Tensor(example[f"factor.{{place}}"])) for place in places)
     # A cell that contains the network gives its parameters other names.
     trained = {{f"gradient.{{each.name}}": each for each in network.trainable_params()}}
     trained = {{name: each for name, each in trained.items() if name in example}}

@@ -71,17 +71,17 @@ def _named(
 def _gradients(module: Any, results: Sequence[torch.Tensor]) -> dict[str, torch.Tensor]:
     """Return the gradients of a weighted sum of the results that have one, and the weights."""
     factors = {
-        f"factor.{place}": torch.arange(each.numel(), dtype=torch.float64).cos().reshape(each.shape).float()
+        place: torch.arange(each.numel(), dtype=torch.float64).cos().reshape(each.shape).float()
         for place, each in enumerate(results)
         if each.requires_grad and each.is_floating_point()
     }
     trained = {name: each for name, each in module.named_parameters() if each.requires_grad}
     if not factors or not trained:
         return {}
-    total = torch.stack([(results[int(name[7:])].float() * factor).sum() for name, factor in factors.items()]).sum()
+    total = torch.stack([(results[place].float() * factor).sum() for place, factor in factors.items()]).sum()
     found = torch.autograd.grad(total, list(trained.values()), allow_unused=True)
     named = {f"gradient.{name}": each for name, each in zip(trained, found, strict=True) if each is not None}
-    return {**factors, **named}
+    return {**{f"factor.{place}": factor for place, factor in factors.items()}, **named}
 
 
 def _copied(tensor: torch.Tensor) -> torch.Tensor:

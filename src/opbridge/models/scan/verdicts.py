@@ -64,8 +64,8 @@ class State(Enum):
     @property
     def rank(self) -> int:
         """How near the state is to having the operator."""
-        below = (State.MISSING, State.FAILS, State.ELSEWHERE, State.NO_GRADIENT)
-        return 1 if self is State.DIFFERS else below.index(self) if self in below else len(below)
+        below = {State.MISSING: 0, State.FAILS: 1, State.DIFFERS: 1, State.ELSEWHERE: 2, State.NO_GRADIENT: 3}
+        return below.get(self, 4)
 
 
 @dataclass(frozen=True)

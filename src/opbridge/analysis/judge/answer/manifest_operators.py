@@ -24,7 +24,7 @@ _FRAMEWORKS = ("numpy", "torch")
 
 
 def is_manifest(path: str | os.PathLike[str]) -> bool:
-    """Return whether the path is a manifest, and no task of GPU MODE."""
+    """Return whether the path is a manifest; a task of GPU MODE is not."""
     return Path(path).suffix in MANIFEST_SUFFIXES and Path(path).name != TASK
 
 

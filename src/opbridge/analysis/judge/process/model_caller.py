@@ -86,7 +86,8 @@ class Caller:
         folder = self._job.cell.folder
         with suppress(Exception):
             restore_state(self._model, state)
-            save(folder / trial.elsewhere_file, to_values(run_elsewhere(self._inputs, self._run_with(trial))))
+            elsewhere = run_elsewhere(self._inputs, lambda inputs: self._called(trial, self._model, inputs))
+            save(folder / trial.elsewhere_file, to_values(elsewhere))
         with suppress(Exception), changed_inputs(self._inputs, trial.seed):
             if self._job.format.device.keep_memory():
                 save(folder / trial.once_file, to_values(self._run(trial, self._model)))
@@ -97,14 +98,6 @@ class Caller:
             if _hash_of(to_values(output)) != known:  # the calls with other inputs wrote to it
                 save(folder / trial.kept_file, to_values(output))
         self._held = []
-
-    def _run_with(self, trial: Trial) -> Any:
-        def run(inputs: Any) -> Any:
-            torch.manual_seed(trial.seed)
-            with self._job.format.device.telling():
-                return _plain(self._model(*inputs), self._job.format.device.name)
-
-        return run
 
     def _call_otherwise(self, trial: Trial, state: dict[str, Any]) -> None:
         """Call the model in all other ways, and save the outputs; the next calls have the weights of before."""
@@ -126,8 +119,9 @@ class Caller:
                 return
             made = self._counted(trial)
             output = to_values(made)
-            self._held += [(_hash_of(output), made)] * (len(self._held) * bytes_of(output) < _MOST_OF_OTHERS)
             known = _hash_of(output)
+            if len(self._held) * bytes_of(output) < _MOST_OF_OTHERS:
+                self._held.append((known, made))
             if known not in seen and len(seen) < MOST_LATER:
                 save(files[len(seen)], output)
                 seen.add(known)
@@ -175,10 +169,15 @@ class Caller:
         return inputs
 
     def _run(self, trial: Trial, model: Any) -> Any:
+        with torch.no_grad():
+            return self._called(trial, model, self._inputs)
+
+    def _called(self, trial: Trial, model: Any, inputs: Any) -> Any:
+        device = self._job.format.device
         torch.manual_seed(trial.seed)
-        with torch.no_grad(), self._job.format.device.telling():
-            outputs = _plain(model(*self._inputs), self._job.format.device.name)
-            self._job.format.device.use(tensors_in(outputs))
+        with device.telling():
+            outputs = _plain(model(*inputs), device.name)
+            device.use(tensors_in(outputs))
             return outputs
 
 
@@ -189,7 +188,7 @@ def _hash_of(output: Any) -> int:
 def _plain(outputs: Any, device: str) -> Any:
     """Return outputs; raise TypeError for one on the host, or of another class, which may compute when it is read."""
     for one in tensors_in(outputs):
-        if one.dim() and one.device.type == "cpu" != device:
+        if one.dim() and one.device.type == "cpu" and device != "cpu":
             raise TypeError(f"it returns a tensor on the CPU instead of one on {device}")
         if type(one) not in (torch.Tensor, torch.nn.Parameter):
             raise TypeError(f"it returns a {type(one).__name__} instead of a torch.Tensor")

@@ -18,7 +18,9 @@ def run_elsewhere(inputs: Any, run: Callable[[Any], Any]) -> Any:
     Gradients are enabled, as in training; what does not support them is called without.
     """
     others = tree_map_only(torch.Tensor, lambda one: one.detach().clone(), inputs)
-    with _without_numbers(inputs):
+    with _given_back(inputs) as floats:
+        for one in floats:
+            one.fill_(float("nan"))
         try:
             with torch.enable_grad():
                 return run(others)
@@ -30,32 +32,21 @@ def run_elsewhere(inputs: Any, run: Callable[[Any], Any]) -> Any:
 @contextmanager
 def changed_inputs(inputs: Any, seed: int) -> Iterator[None]:
     """Make floating-point inputs smaller, each number by another factor: zeros and signs stay."""
-    kept = _floats(inputs)
     drawing = torch.Generator().manual_seed(seed)
-    for one, _ in kept:
-        factors = torch.rand(one.shape, generator=drawing) / 2 + 0.5
-        one.mul_(factors.to(one.dtype).to(one.device))
-    try:
+    with _given_back(inputs) as floats:
+        for one in floats:
+            factors = torch.rand(one.shape, generator=drawing) / 2 + 0.5
+            one.mul_(factors.to(one.dtype).to(one.device))
         yield
-    finally:
-        _give_back(kept)
 
 
 @contextmanager
-def _without_numbers(inputs: Any) -> Iterator[None]:
-    kept = _floats(inputs)
-    for one, _ in kept:
-        one.fill_(float("nan"))
+def _given_back(inputs: Any) -> Iterator[list[torch.Tensor]]:
+    """Yield the floating-point inputs, and restore their numbers at the end."""
+    floats = [one for one in tensors_in(inputs) if one.is_floating_point()]
+    kept = [one.cpu().clone() for one in floats]
     try:
-        yield
+        yield floats
     finally:
-        _give_back(kept)
-
-
-def _floats(inputs: Any) -> list[tuple[torch.Tensor, torch.Tensor]]:
-    return [(one, one.cpu().clone()) for one in tensors_in(inputs) if one.is_floating_point()]
-
-
-def _give_back(kept: list[tuple[torch.Tensor, torch.Tensor]]) -> None:
-    for one, before in kept:
-        one.copy_(before)
+        for one, before in zip(floats, kept, strict=True):
+            one.copy_(before)

@@ -42,7 +42,7 @@ class Definition:
             made._check(path)
         except (KeyError, TypeError, AttributeError) as error:
             raise InputError(
-                f"{path} is not a Definition of flashinfer-bench, or its Workload is none: {error!r}"
+                f"{path} is not a Definition of flashinfer-bench, or has a bad Workload: {error!r}"
             ) from None
         return made
 
@@ -99,7 +99,7 @@ class Definition:
 
 
 def answer_of(path: Path, definition: Definition) -> tuple[str, str]:
-    """Return the name and the text of the answer that a Solution is; raise InputError if it is none."""
+    """Return the name and the text of the answer that a Solution is; raise InputError if it is not one."""
     found = _parsed(path)
     try:
         spec, sources = found["spec"], {str(one["path"]): str(one["content"]) for one in found["sources"]}

@@ -23,7 +23,7 @@ _HEAD = "import copy, torch"
 
 
 def task_of(path: Path) -> str:
-    """Return the text of the task; raise InputError if it is none, or has no numbers for its sizes."""
+    """Return the text of the task; raise InputError if it is not one, or has no numbers for its sizes."""
     given = _first_case(path)
     sizes = {name: value for name, value in given.items() if name != _SEED}
     bad = [name for name, value in sizes.items() if not name.isidentifier() or isinstance(value, (list, dict))]

@@ -230,21 +230,11 @@ class _Build:
             unit = hashlib.sha1(repr((str(source), target.name, self.words.host)).encode()).hexdigest()[:16]
             plain, checked = folder / "plain.o", folder / "checked.o"
             _name_unit(translation.source, unit)
+            of_host = self._cuda_compiler(translation.source, False, *cuda.PLACES, *_TWICE)
+            of_checks = self._cuda_compiler(translation.source, True, *self._apart(), *_TWICE)
             commands = (
-                [
-                    *self._cuda_compiler(translation.source, False, *cuda.PLACES, *_TWICE),
-                    *rest,
-                    *ending[:-1],
-                    str(plain),
-                ],
-                [
-                    *self._cuda_compiler(translation.source, True, *self._apart(), *_TWICE),
-                    *rest,
-                    "-w",
-                    "-c",
-                    "-o",
-                    str(checked),
-                ],
+                [*of_host, *rest, *ending[:-1], str(plain)],
+                [*of_checks, *rest, "-w", "-c", "-o", str(checked)],
             )
             if "-dryrun" not in self.words.switches and not device_functions:
                 # The source may be host code only and need no second compilation, or launch kernels from headers.

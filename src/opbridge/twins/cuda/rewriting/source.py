@@ -62,7 +62,7 @@ class Source(Reader):
 
     @cached_property
     def has_labels(self) -> bool:
-        """Whether a jump may pass over a declaration."""
+        """Return whether a jump may pass over a declaration."""
         return any(token.text == "goto" for token in self.tokens)
 
     def erase(self, first: int, last: int) -> None:

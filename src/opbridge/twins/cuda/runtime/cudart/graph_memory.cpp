@@ -1,4 +1,5 @@
 // Nodes of graphs that allocate and free memory.
+#include "allocations.h"
 #include "memory.h"
 #include "state.h"
 #include "streams.h"
@@ -30,7 +31,28 @@ unsigned long long* attribute_of(GraphMemory& memory, cudaGraphMemAttributeType 
   return nullptr;
 }
 
+thread_local bool frees_at_launch = false;
+
 }  // namespace
+
+FreesAtLaunch::FreesAtLaunch(bool does) : before_(frees_at_launch) { frees_at_launch = does; }
+FreesAtLaunch::~FreesAtLaunch() { frees_at_launch = before_; }
+
+GraphMemory& graph_memory() { return memory().graphs(); }
+
+cudaError_t allocate_for_graph(void** result, size_t bytes, const char* how, const void* where) {
+  if (const cudaError_t error = memory().allocate(result, bytes, checks::Space::device, how, where)) return error;
+  memory().give_to_graph(*result, where);
+  return cudaSuccess;
+}
+
+cudaError_t use_in_graph(void* begin, const char* how, const void* where) {
+  return memory().use_in_graph(begin, frees_at_launch, how, where);
+}
+
+cudaError_t free_in_graph(void* begin, const char* how, const void* where) {
+  return memory().free(begin, false, how, where);
+}
 
 }  // namespace opbridge_twin
 
