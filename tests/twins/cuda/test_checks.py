@@ -45,11 +45,13 @@ def silent() -> Path:
     return built("silent.cu")
 
 
-def run(library: Path, function: str, *, threads: int = 1, after: str = "") -> subprocess.CompletedProcess[str]:
+def run(
+    library: Path, function: str, *, threads: int = 1, after: str = "", limit: str = "1"
+) -> subprocess.CompletedProcess[str]:
     """Calls a function in a process of its own, as a program of the user's would."""
     code = f"import ctypes; library = ctypes.CDLL({str(library)!r}); result = library.{function}(); {after}"
     # On one thread, so that two blocks that race always come in the same order.
-    environment = os.environ | {"OPBRIDGE_NUM_THREADS": str(threads), "OPBRIDGE_TWIN_TIMEOUT": "1"}
+    environment = os.environ | {"OPBRIDGE_NUM_THREADS": str(threads), "OPBRIDGE_TWIN_TIMEOUT": limit}
     return python(code, cwd=BROKEN, env=environment, timeout=60)
 
 
@@ -113,6 +115,24 @@ extern "C" int spins() {
   spin<<<8, 1>>>(x, 16);
   return cudaDeviceSynchronize();
 }
+__global__ void count(int* x, int n) {
+  for (int turn = 0; turn < n; ++turn) x[turn % 16] += 1;
+}
+extern "C" void ob_twin_clear_errors(void);
+extern "C" int spins_and_counts() {
+  int* x;
+  cudaMalloc(&x, 64);
+  cudaMemset(x, 0, 64);
+  int errors = 0;
+  for (int i = 0; i < 5; ++i) {
+    spins();
+    ob_twin_clear_errors();
+    count<<<1, 1>>>(x, 1 << 20);
+    errors += cudaDeviceSynchronize() != cudaSuccess;
+    ob_twin_clear_errors();
+  }
+  return errors;
+}
 """
 
 
@@ -122,6 +142,14 @@ def test_blocks_that_never_end_are_ended_in_every_thread(tmp_path: Path, threads
     done = run(built(tmp_path / "spins.cu"), "spins", threads=threads)
     assert "spin: the launch has run for longer than it may [endless]" in done.stderr
     assert done.returncode == 86
+
+
+def test_a_launch_after_one_that_was_ended_has_its_own_time(tmp_path: Path) -> None:
+    (tmp_path / "spins.cu").write_text(SPINS)
+    then = "print(library.spins_and_counts())"
+    done = run(built(tmp_path / "spins.cu"), "ob_twin_attach_host", after=then, limit="0.2")
+    assert (done.stdout, done.returncode) == ("0\n", 0)
+    assert "count" not in done.stderr
 
 
 def test_a_host_gets_the_reports_and_the_process_goes_on(catalogue: Path) -> None:

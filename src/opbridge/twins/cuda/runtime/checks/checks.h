@@ -149,7 +149,7 @@ inline void thread_current(uint32_t linear_thread) {  // on the same stack as th
 void runs_asm(const void* at);
 const void* place_of_asm();
 // It has found the phase of an mbarrier complete or not.
-void asked_mbarrier(uint64_t state, bool complete);
+void asked_mbarrier(const void* barrier, uint64_t state, bool complete);
 
 void barrier_passed();  // by all threads of the block
 // Before that, where not all of them came to the same call of it: fails where the calls are on different lines.  (One

@@ -170,6 +170,7 @@ Block* block_begin(Launch* launch, uint64_t linear_block, const void* shared, si
   block->shared.begin_block(Range(shared, shared_bytes), launch->number);
   block->copies.clear();
   block->bulk.clear();
+  block->asked.clear();
   enter(*block);
   run_is_watched(launch, true);
   return block;
@@ -216,9 +217,13 @@ void runs_asm(const void* at) { worker.asm_at = at; }
 
 const void* place_of_asm() { return worker.asm_at; }
 
-void asked_mbarrier(uint64_t state, bool complete) {
-  worker.asked_at = complete ? nullptr : worker.asm_at;
-  worker.asked_state = state;
+void asked_mbarrier(const void* barrier, uint64_t state, bool complete) {
+  if (worker.block == nullptr) return;
+  if (complete) {
+    running_block().asked.erase(barrier);
+  } else {
+    running_block().asked[barrier] = {state, worker.asm_at};
+  }
 }
 
 Cell stamp_of(uint32_t thread) { return worker.block->stamp(thread); }

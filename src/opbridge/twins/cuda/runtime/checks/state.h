@@ -96,9 +96,7 @@ struct Worker {
   uint32_t vain_looks = 0;       // since the value that the running thread looks for was another one
   uint32_t patience = 64;        // after so many of these it lets others run
   const volatile void* looked_at = nullptr;
-  const void* asked_at = nullptr;  // where a thread has last found the phase of an mbarrier incomplete
-  uint64_t asked_state = 0;        // of that barrier
-  bool narrow = false;             // atomics and fences are for the threads of the block alone
+  bool narrow = false;  // atomics and fences are for the threads of the block alone
   uint64_t looked_for = 0;
   bool has_suspicions = false;  // of values
 

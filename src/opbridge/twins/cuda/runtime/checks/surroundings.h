@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -50,10 +51,17 @@ class SharedArena {
 };
 
 // A block that runs, with all that the checks keep for it.
+// What a thread found that asked an mbarrier.
+struct Asked {
+  uint64_t state;
+  const void* at;
+};
+
 struct RunningBlock : Block {
   SharedArena shared;
   CopiesInFlight copies;
   BulkCopies bulk;
+  std::map<const void*, Asked> asked;  // by the barriers whose phase was incomplete
   Range arguments;
   Range view;
 };

@@ -83,6 +83,7 @@ class Progress {
 
 // A launch that may run for too long.
 struct Watched {
+  uint64_t number;  // a later launch may lie where an earlier one lay
   Launch* launch;
   Seconds begun;  // of the progress
 };
@@ -94,6 +95,7 @@ struct Watch {
   std::vector<Watched> launches;
   std::vector<Runner*> runners;
   Progress progress;
+  uint64_t watched = 0;  // launches so far
   bool is_running = false;
   bool sleeps = false;
 };
@@ -161,8 +163,8 @@ std::string lacking_in_words(uint64_t state) {
 [[noreturn]] void end_behind(const void* return_address) {
   const void* const at = worker.asm_at != nullptr ? worker.asm_at : return_address;
   Report report = report_here(Kind::endless, at, "the launch has run for longer than it may");
-  if (worker.asked_at != nullptr) {
-    report.details.emplace_back("waits", place(worker.asked_at) + ", " + lacking_in_words(worker.asked_state));
+  for (const auto& [barrier, asked] : running_block().asked) {
+    report.details.emplace_back("waits", place(asked.at) + ", " + lacking_in_words(asked.state));
     report.advice =
         "compare the parity that threads wait for, the arrivals that mbarrier.init expects and the bytes of expect_tx "
         "with what arrives in each phase";
@@ -202,8 +204,9 @@ void interrupt(int, siginfo_t*, void* state) {
 }
 
 // With the watch locked; returns when the launch is no more.
-void end_launch(std::unique_lock<std::mutex>& lock, Launch* launch) {
+void end_launch(std::unique_lock<std::mutex>& lock, const Watched& late) {
   Watch& state = watch_state();
+  Launch* const launch = late.launch;
   launch->cancel();
   interruptible = code_around(launch->info.made_at);
   struct sigaction before;
@@ -211,7 +214,7 @@ void end_launch(std::unique_lock<std::mutex>& lock, Launch* launch) {
   during.sa_sigaction = interrupt;
   during.sa_flags = SA_SIGINFO | SA_RESTART;
   sigaction(SIGURG, &during, &before);
-  const auto is_there = [launch](const Watched& watched) { return watched.launch == launch; };
+  const auto is_there = [number = late.number](const Watched& watched) { return watched.number == number; };
   while (std::any_of(state.launches.begin(), state.launches.end(), is_there)) {
     for (const Runner* const other : state.runners) {
       if (other->launch.load() == launch) pthread_kill(other->thread, SIGURG);
@@ -237,7 +240,7 @@ void keep_watch() {
     const auto late = std::find_if(state.launches.begin(), state.launches.end(), [&](const Watched& watched) {
       return state.progress.passed() - watched.begun > limit;
     });
-    if (late != state.launches.end()) end_launch(lock, late->launch);
+    if (late != state.launches.end()) end_launch(lock, Watched(*late));
   }
 }
 
@@ -248,7 +251,7 @@ void watch(Launch* launch) {
   if (!is_wanted) return;
   Watch& state = watch_state();
   const std::lock_guard<std::mutex> lock(state.mutex);
-  state.launches.push_back({launch, state.progress.passed()});
+  state.launches.push_back({++state.watched, launch, state.progress.passed()});
   if (!state.is_running) std::thread(keep_watch).detach();
   state.is_running = true;
   // Awake, it comes by anyway: launches in a row do not wake it each time.

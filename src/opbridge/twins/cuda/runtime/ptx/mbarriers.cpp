@@ -53,11 +53,12 @@ void arrives(M m, I i) {
 }
 
 void asks(M m, I i) {
-  const State state = state_of(m, m.memory(i, i.operands.at(1))), phase = mbarrier::phase(state);
+  char* const barrier = m.memory(i, i.operands.at(1));
+  const State state = state_of(m, barrier), phase = mbarrier::phase(state);
   const uint64_t with = m.get(i.operands.at(2));
   const bool complete = i.has("parity") ? (phase & 1) != (with & 1) : phase != mbarrier::phase(with);
   m.set(i.operands[0], complete);
-  checks::asked_mbarrier(state, complete);
+  checks::asked_mbarrier(barrier, state, complete);
   if (complete) return;
   ob_twin_ptx_request request{};
   m.service(OB_TWIN_PTX_SLEEP, &request);
