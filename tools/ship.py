@@ -4,6 +4,8 @@ python tools/ship.py [FOLDER]
 
 Without a folder, the user's cache gets what a clone needs instead: `make setup` ends with this.
 
+A wheel is compiled before there is an `opbridge._core`, so this file imports nothing that needs it.
+
 These are the parts that all kernels share, the libraries of the twins and, where this Python has PyTorch or JAX, the
 modules that connect them.  The cache also gets PyTorch's headers, precompiled for extensions, which are too large for a
 wheel.  What the cache has is not compiled again.
@@ -21,7 +23,6 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "src"))
 
-from opbridge.authoring.extensions.requests import request_for
 from opbridge.base.errors import OpbridgeError
 from opbridge.build.cache import Cache
 from opbridge.build.toolchains import BuildRequest, build_many, host, kernel_parts, prebuilt, precompile
@@ -76,6 +77,8 @@ def _for_torch() -> list[BuildRequest]:
 
 def _precompile_for_torch() -> None:
     """Precompile PyTorch's headers for extensions, for operators, and for CUDA extensions that the judge builds."""
+    from opbridge.authoring.extensions.requests import request_for
+
     with tempfile.TemporaryDirectory() as folder:
         for name, text in _SOURCES.items():
             source = Path(folder, f"{name}.cpp")
