@@ -100,8 +100,10 @@ def test_make_finds_what_a_rule_names_and_has_nothing_to_do_the_second_time(run:
 def test_the_prelude_is_read_as_it_was_precompiled_from_the_second_source_on(run: Run, tmp_path: Path) -> None:
     # What the first source gets is in test_prelude.py: here another test may have been first.
     (tmp_path / "first.cu").write_text("__global__ void first() {}\n")
-    assert run("nvcc", "-c", "first.cu").returncode == 0
-    read = run("nvcc", "-c", "kernel.cu", "-Xcompiler", "-H").stderr
+    # Sources with other options have another prelude.
+    options = ("-c", "-Xcompiler", "-H")
+    assert run("nvcc", *options, "first.cu").returncode == 0
+    read = run("nvcc", *options, "kernel.cu").stderr
     assert any(line.startswith("! ") and line.endswith("cuda_prelude.h.gch") for line in read.splitlines()), read
 
 
