@@ -11,7 +11,7 @@ from subprocesses import succeed
 
 from opbridge.build.toolchains.torch_install import TorchInstall
 
-pytestmark = pytest.mark.matrix("tests/build/toolchains/test_prebuilt.py; tests/frameworks builds the same modules")
+matrix = pytest.mark.matrix("tests/build/toolchains/test_prebuilt.py; tests/frameworks builds the same modules")
 
 SCRIPT = Path(__file__).parents[2] / "tools" / "ship.py"
 LARGEST = 25 << 20
@@ -50,19 +50,34 @@ def shipped(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+WITHOUT_THE_CORE = """
+import runpy, sys
+
+sys.modules["opbridge._core"] = None
+runpy.run_path(sys.argv[1])
+"""
+
+
+def test_it_can_be_read_before_the_core_is_compiled() -> None:
+    succeed(WITHOUT_THE_CORE, str(SCRIPT))
+
+
 def libraries(folder: Path) -> list[Path]:
     return sorted(folder.rglob("*.so"))
 
 
+@matrix
 def test_programs_use_all_that_is_included_without_a_compiler(shipped: Path) -> None:
     used = succeed(USED, str(shipped)).split()
     assert sorted(used) == sorted(map(str, libraries(shipped)))
 
 
+@matrix
 def test_no_library_is_looked_for_where_pytorch_was(shipped: Path) -> None:
     of_the_build = str(TorchInstall.found().lib).encode()
     assert not [file for file in libraries(shipped) if of_the_build in file.read_bytes()]
 
 
+@matrix
 def test_it_is_small(shipped: Path) -> None:
     assert sum(file.stat().st_size for file in libraries(shipped)) < LARGEST
