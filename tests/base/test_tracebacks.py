@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import opbridge as ob
+from opbridge.base import tracebacks
 from opbridge.base.errors import OpbridgeError, UnsupportedError
 from opbridge.base.tracebacks import users_part
 
@@ -47,12 +48,20 @@ COLOUR = re.compile(r"\033\[[\d;]*m")
 def test_only_the_users_frames_are_left(mistake: Mistake, tmp_path: Path) -> None:
     with pytest.raises(OpbridgeError) as failure:
         mistake(tmp_path)
-    whole = traceback.extract_tb(failure.tb)
+    entry = Path(tracebacks.__file__).name
     shown = traceback.extract_tb(users_part(failure.tb))
     here = test_only_the_users_frames_are_left.__name__
-    assert len(whole) > 2
+    plain = [Path(frame.filename).name for frame in traceback.extract_tb(failure.tb)]
+    assert plain == [Path(__file__).name, Path(__file__).name, entry]
     assert [frame.name for frame in shown] == [here, mistake.__name__]
     assert [entry.frame.code.name for entry in failure.traceback.filter(failure)] == [here, mistake.__name__]
+
+
+def test_all_frames_are_shown_on_request(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("OPBRIDGE_TRACEBACK", "full")
+    with pytest.raises(OpbridgeError) as failure:
+        loads_a_wrong_manifest(tmp_path)
+    assert len(traceback.extract_tb(failure.tb)) > 4
 
 
 class BrokenPath:

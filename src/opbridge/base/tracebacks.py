@@ -1,6 +1,7 @@
 """Tracebacks that show users their own code without the frames of opbridge.
 
-Plain Python shows every frame; notebooks (by IPython) and pytest can be told to omit some.
+Notebooks (by IPython) and pytest can be told to omit frames.  Plain Python cannot, so the functions that users call
+drop the frames below them from the traceback itself.
 """
 
 from __future__ import annotations
@@ -8,9 +9,16 @@ from __future__ import annotations
 import os
 import sys
 import sysconfig
+from collections.abc import Callable
+from functools import wraps
 from types import ModuleType, TracebackType
-from typing import Any
+from typing import Any, ParamSpec, TypeVar
 
+Arguments = ParamSpec("Arguments")
+Result = TypeVar("Result")
+
+FULL = "OPBRIDGE_TRACEBACK"
+"""The environment variable that keeps all frames if it is "full"."""
 _PACKAGE = os.path.dirname(os.path.dirname(__file__))
 _HIDDEN = "__tracebackhide__"
 """The module attribute by which pytest decides whether to omit its frames: a bool or a function."""
@@ -22,6 +30,26 @@ def rendered(error: BaseException) -> list[str]:
     shell: Any = sys.modules["IPython"].get_ipython()
     lines: list[str] = shell.InteractiveTB.structured_traceback(type(error), error, users_part(error.__traceback__))
     return lines
+
+
+def for_users(
+    kind: type[BaseException],
+) -> Callable[[Callable[Arguments, Result]], Callable[Arguments, Result]]:
+    """Decorate a function that users call: its errors of this kind show the user's frames alone."""
+
+    def decorated(function: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
+        @wraps(function)
+        def call(*args: Arguments.args, **kwargs: Arguments.kwargs) -> Result:
+            try:
+                return function(*args, **kwargs)
+            except kind as error:
+                if os.environ.get(FULL) == "full":
+                    raise
+                raise error.with_traceback(users_part(error.__traceback__))  # noqa: B904 -- it is the same error
+
+        return call
+
+    return decorated
 
 
 def users_part(traceback: TracebackType | None) -> TracebackType | None:

@@ -6,7 +6,8 @@ import sys
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from opbridge.base.errors import CallError
+from opbridge.base.errors import CallError, OpbridgeError
+from opbridge.base.tracebacks import for_users
 from opbridge.frameworks.torch.autograd import need_torch
 
 if TYPE_CHECKING:
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from opbridge.frameworks.torch.module_class import Shapes
 
 
+@for_users(OpbridgeError)
 def module(
     function: Callable[..., object],
     *,
