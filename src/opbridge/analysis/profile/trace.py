@@ -1,6 +1,6 @@
 """Export a profile as a trace for Perfetto and chrome://tracing: one bar per kernel, of its predicted length.
 
-For Ascend C, a block of each kernel is a process whose threads are the pipes, with one bar per instruction.
+For Ascend C, a block of each kernel is a process whose threads are the pipes, with a bar for each instruction and wait.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from opbridge.analysis.profile.ascend.instruction_records import PIPES
-from opbridge.analysis.profile.ascend.timeline import KernelTimeline
+from opbridge.analysis.profile.ascend.timeline import Bar, KernelTimeline
 from opbridge.analysis.profile.profile_contents import KernelCost, Profile
 
 _MICRO = 1e6
@@ -41,10 +41,17 @@ def _of_block(kernel: KernelTimeline, process: int) -> Iterator[dict[str, object
     for pipe in kernel.core.pipes:
         yield _named("thread_name", rows[pipe], pipe, process)
     for bar in kernel.core.bars:
-        facts = {"place": bar.site.place, "bytes": bar.bytes, "cycles": bar.end - bar.begin}
-        waits = {"waited_cycles": bar.waited, "for": bar.awaited} if bar.awaited else {}
-        begin, length = bar.begin / kernel.hertz, (bar.end - bar.begin) / kernel.hertz
-        yield _bar(bar.site.name, rows[bar.site.pipe], begin, length, facts | waits, process)
+        yield from _of_instruction(bar, rows[bar.site.pipe], kernel.hertz, process)
+
+
+def _of_instruction(bar: Bar, row: int, hertz: float, process: int) -> Iterator[dict[str, object]]:
+    """Yield the bar of an instruction, and before it that of its pipe's wait."""
+    begin, cycles = bar.begin / hertz, bar.end - bar.begin
+    if bar.awaited:
+        waited = bar.waited / hertz
+        yield _bar(f"wait for {bar.awaited}", row, begin - waited, waited, {"cycles": bar.waited}, process)
+    facts = {"place": bar.site.place, "bytes": bar.bytes, "cycles": cycles}
+    yield _bar(bar.site.name, row, begin, cycles / hertz, facts, process)
 
 
 def _facts(kernel: KernelCost) -> dict[str, object]:

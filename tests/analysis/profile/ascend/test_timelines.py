@@ -13,6 +13,7 @@ import opbridge as ob
 from opbridge.analysis.profile.ascend.durations import COPY_HEAD, SCALAR, VECTOR_HEAD, Rates
 from opbridge.analysis.profile.ascend.timeline import KernelTimeline
 from opbridge.analysis.profile.chips import chip_named
+from opbridge.analysis.profile.trace import trace
 from opbridge.base.errors import InputError
 from opbridge.cli import main
 from opbridge.waist.op import OpLibrary
@@ -129,6 +130,16 @@ def test_a_manifest_is_profiled_for_the_chip_that_its_kernels_are_for(
     rows = {event["args"]["name"] for event in events if event["name"] == "thread_name" and event["pid"] == 1}
     assert rows == {"MTE2", "V", "MTE3"}
     assert sum(event["name"] == "DataCopy" for event in events) == 2 * 4
+
+
+def test_a_trace_shows_which_pipe_waited_for_which(library: OpLibrary) -> None:
+    profile = ob.profile(library.scaled, np.ones(8192, np.float32), tile=1024, buffers=1)
+    (kernel,), events = profile.timelines, trace(profile)["traceEvents"]
+    pipes = {event["tid"]: event["args"]["name"] for event in events if event["name"] == "thread_name" and event["pid"]}
+    waits = [event for event in events if event["name"] == "wait for V" and pipes[event["tid"]] == "MTE2"]
+    assert sum(wait["args"]["cycles"] for wait in waits) == pytest.approx(kernel.core.waits("MTE2")["V"])
+    ends = {round(event["ts"] + event["dur"], 6) for event in events if event["name"] == "Muls"}
+    assert {round(wait["ts"] + wait["dur"], 6) for wait in waits} <= ends
 
 
 def test_a_chip_of_the_other_kind_is_refused(library: OpLibrary) -> None:
