@@ -42,7 +42,7 @@ PROFILING = Path(__file__).parent / "profiling"
 PROFILE_LIBRARY = "libopbridge_cuda_twin_profile.so"
 
 LIBRARIES = Path(__file__).parent / "libraries"
-"""The folder of the NVIDIA libraries that the twin provides."""
+"""The folder of the NVIDIA libraries that the twin provides, each in a folder of its own."""
 
 # nvcc fuses operations too, and CUDA code reads memory as other types.
 _MODEL = (*floating_point.FLAGS, "-ffp-contract=fast", "-fno-strict-aliasing")

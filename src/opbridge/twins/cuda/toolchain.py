@@ -221,7 +221,7 @@ def library_request(name: str, twin: Path | None = None) -> BuildRequest:
     """Return the build request for the twin's version of an NVIDIA library."""
     file = f"libopbridge_{name}_twin.so"
     return BuildRequest(
-        sources=tuple(sorted(cuda.LIBRARIES.glob(f"{name}*.cpp"))),
+        sources=tuple(sorted((cuda.LIBRARIES / name).glob("*.cpp"))),
         output=file,
         title=f"the CUDA twin's {name}",
         include_dirs=(cuda.LIBRARIES, cuda.INCLUDE),

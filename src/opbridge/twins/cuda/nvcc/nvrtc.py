@@ -1,6 +1,6 @@
 """The process that the twin's libnvrtc runs: it reads a program from standard input and writes its image or errors.
 
-Both directions use parts preceded by their lengths, in the format of libraries/nvrtc_parts.h.
+Both directions use parts preceded by their lengths, in the format of libraries/nvrtc/parts.h.
 """
 
 from __future__ import annotations

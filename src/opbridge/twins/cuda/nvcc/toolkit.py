@@ -45,7 +45,7 @@ NAMES_OF_LIBRARIES = {
     "cusparse": ("cusparse", "cusparse_static"),
     "nvrtc": ("nvrtc", "nvrtc_static", "nvrtc-builtins", "nvrtc-builtins_static"),
 }
-"""The NVIDIA libraries in the twin: the prefix of their sources, and the names by which programs link them."""
+"""The NVIDIA libraries in the twin: the folder of their sources, and the names by which programs link them."""
 
 
 def library_of(name: str) -> str:

@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "cublas_elements.h"
+#include "elements.h"
 #include "library_call.h"
 
 struct cusparseContext {

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "nvrtc_compiler.h"
-#include "nvrtc_parts.h"
+#include "compiler.h"
+#include "parts.h"
 
 // In the twin's library.
 extern "C" void* ob_twin_open_image(const char* image);

@@ -1,6 +1,6 @@
 // Elements whose type is an argument, as doubles, which hold each of them.
-#ifndef OPBRIDGE_TWIN_LIBRARIES_CUBLAS_ELEMENTS_H
-#define OPBRIDGE_TWIN_LIBRARIES_CUBLAS_ELEMENTS_H
+#ifndef OPBRIDGE_TWIN_LIBRARIES_ELEMENTS_H
+#define OPBRIDGE_TWIN_LIBRARIES_ELEMENTS_H
 
 #include <cublas_v2.h>
 #include <cuda_bf16.h>

@@ -1,4 +1,4 @@
-// cuFFT's plans with sizes of 64 bits, of which none may be more than cufft.cpp takes.
+// cuFFT's plans with sizes of 64 bits, of which none may be more than plans.cpp takes.
 #include <cufftXt.h>
 
 #include <limits>

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <type_traits>
 
-#include "cublas_algebra.h"
+#include "dense_algebra.h"
 #include "library_call.h"
 
 // Holds nothing: there is one device, and no workspace.

@@ -1,4 +1,4 @@
-#include "nvrtc_compiler.h"
+#include "compiler.h"
 
 #include <dlfcn.h>
 #include <errno.h>

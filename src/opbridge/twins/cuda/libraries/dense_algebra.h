@@ -1,6 +1,6 @@
 // The arithmetic of cuBLAS, column by column, in plain loops that a compiler makes vector code of.
-#ifndef OPBRIDGE_TWIN_LIBRARIES_CUBLAS_ALGEBRA_H
-#define OPBRIDGE_TWIN_LIBRARIES_CUBLAS_ALGEBRA_H
+#ifndef OPBRIDGE_TWIN_LIBRARIES_DENSE_ALGEBRA_H
+#define OPBRIDGE_TWIN_LIBRARIES_DENSE_ALGEBRA_H
 
 #include <cublas_v2.h>
 #include <stddef.h>

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "cudnn_tensors.h"
+#include "tensors.h"
 
 using namespace opbridge_twin::dnn;
 

@@ -1,9 +1,9 @@
 // Those functions of cuBLAS whose elements' types are arguments, and those on halves.
 #include <cublas_v2.h>
 
-#include "cublas_algebra.h"
-#include "cublas_context.h"
-#include "cublas_elements.h"
+#include "context.h"
+#include "dense_algebra.h"
+#include "elements.h"
 #include "library_call.h"
 
 namespace {

@@ -1,7 +1,7 @@
 // Handles of cuBLAS, and copies of vectors and matrices.
 #include <cublas_v2.h>
 
-#include "cublas_context.h"
+#include "context.h"
 
 namespace {
 

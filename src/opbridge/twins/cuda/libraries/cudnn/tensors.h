@@ -7,7 +7,7 @@
 #include <array>
 #include <vector>
 
-#include "cublas_elements.h"
+#include "elements.h"
 #include "library_call.h"
 
 namespace opbridge_twin::dnn {

@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "cublas_elements.h"
+#include "elements.h"
 #include "library_call.h"
 
 // Holds nothing: there is one device and no workspace.

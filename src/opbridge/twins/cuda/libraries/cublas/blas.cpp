@@ -3,8 +3,8 @@
 
 #include <type_traits>
 
-#include "cublas_algebra.h"
-#include "cublas_context.h"
+#include "context.h"
+#include "dense_algebra.h"
 #include "library_call.h"
 
 namespace {

@@ -1,7 +1,7 @@
 // cuDNN's batch normalization, its statistics over a channel or over each element of a sample by itself.
 #include <cmath>
 
-#include "cudnn_tensors.h"
+#include "tensors.h"
 
 using namespace opbridge_twin::dnn;
 

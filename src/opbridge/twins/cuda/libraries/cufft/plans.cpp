@@ -5,8 +5,8 @@
 #include <memory>
 #include <mutex>
 
-#include "cufft_transform.h"
 #include "library_call.h"
+#include "transform.h"
 
 namespace {
 

@@ -1,8 +1,8 @@
 // cuDNN's handles and tensors, and what is done to their elements one by one.
+#include "tensors.h"
+
 #include <algorithm>
 #include <cmath>
-
-#include "cudnn_tensors.h"
 
 using namespace opbridge_twin::dnn;
 
