@@ -55,7 +55,7 @@ def ship(folder: Path) -> None:
 def fill_cache() -> None:
     """Build all libraries into the user's cache, where a clone finds them."""
     build_many(_twins())
-    rewritten_headers.of_cccl()
+    rewritten_headers.rewrite_all_of_cccl()
     if install := TorchInstall.at_hand():
         from opbridge.frameworks.torch import native
 

@@ -127,6 +127,7 @@ def sources_for_torch(texts: Sequence[str]) -> tuple[Path, ...]:
 
 def as_edited(source: Path, command: Command) -> tuple[str, ...]:
     """Return the compiler's own command for the source, with the header that comes before it."""
+    rewritten_headers.rewrite_those_of(source)
     # A shared variable is rewritten to other C++ before the compiler sees it.
     return rewriting.as_edited(source, command, "-D__shared__=static", "-include", PRELUDE)
 

@@ -23,7 +23,7 @@ from opbridge.build.toolchains.interface import INCLUDE as OPBRIDGE_INCLUDE
 from opbridge.twins import cuda
 from opbridge.twins.common.depfiles import add_dependencies
 from opbridge.twins.common.message_columns import Columns, with_users_columns
-from opbridge.twins.cuda import rewritten_headers
+from opbridge.twins.cuda import cccl, rewritten_headers
 from opbridge.twins.cuda import toolchain as cuda_twin
 from opbridge.twins.cuda.compiler_command import AS_NVCC_READS
 from opbridge.twins.cuda.missing_headers import unsupported
@@ -79,6 +79,14 @@ def _version_text() -> str:
         f"Cuda compilation tools, release {RELEASE}, V{RELEASE}.0\n"
         f"Build opbridge_{_version.__version__}"
     )
+
+
+class _StopMetError(Exception):
+    """A compiler that has read stops in place of headers; it must run again once they are rewritten."""
+
+    def __init__(self, said: str) -> None:
+        super().__init__(said)
+        self.said = said
 
 
 @dataclass
@@ -189,9 +197,19 @@ class _Build:
         if source.language != "cu":
             plain = ["-x", source.language, *self._host_flags(source.language), f"-isystem{INCLUDE}"]
             return self._call([*self._compiler(), *plain, *ending, str(source.path)])
+        headers = rewritten_headers.Cccl()
+        while True:
+            try:
+                return self._compile_cuda(source, ending, depfile)
+            except _StopMetError as stopped:
+                if not headers.has_more(stopped.said):
+                    sys.stderr.write(stopped.said)
+                    return 1
+
+    def _compile_cuda(self, source: Source, ending: Sequence[str], depfile: Path | None) -> int:
         folder = Path(tempfile.mkdtemp(dir=self.scratch))
         folders = rewritten_folders(self.words.host)
-        has_cccl, is_image = bool(rewritten_headers.of_cccl()), self.words.phase in images.SUFFIXES
+        has_cccl, is_image = cccl.find() is not None, self.words.phase in images.SUFFIXES
         translation = cuda.translate(
             source.path.resolve(),
             folder,
@@ -394,6 +412,9 @@ class _Build:
         """Run a command and return its exit code.
 
         `columns` maps the columns in messages about a rewritten source back to the user's.
+
+        Raises:
+            _StopMetError: The source needs headers that are rewritten on first use.
         """
         if self._is_verbose:
             sys.stderr.write(f"#$ {shlex.join(command)}\n")  # one write: other threads may print too
@@ -405,6 +426,8 @@ class _Build:
         done = subprocess.run(
             command, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, errors="surrogateescape"
         )
+        if done.returncode and cccl.STOP in done.stderr:
+            raise _StopMetError(done.stderr)
         if done.stderr:
             show()
             sys.stderr.write(with_users_columns(done.stderr, columns))
