@@ -87,6 +87,21 @@ def test_it_is_made_once_for_flags_that_shape_no_header(
     assert uses(compiler, precompiled(), tmp_path / "a.cpp", *flags[:3])
 
 
+SAYING = (
+    *("-H", "-v", "-Q", "-pipe", "-ftime-report", "-fmem-report", "-save-temps=obj", "-fmax-errors=3"),
+    *("-fdiagnostics-color=always", "-fno-diagnostics-show-caret", "-MD", "-MF", "made.d", "-MT", "made.o", "-MP"),
+)
+
+
+def test_flags_that_only_change_what_the_compiler_says_share_it(
+    precompiled: Precompiled, compiler: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert precompiled() == precompiled(*SAYING)
+    assert runs(compiler) == 1
+    assert uses(compiler, precompiled(), tmp_path / "a.cpp", *SAYING)
+
+
 def test_who_compile_at_a_time_wait_for_the_one_who_makes_it(precompiled: Precompiled, compiler: Path) -> None:
     with ThreadPoolExecutor(4) as pool:
         made = set(pool.map(lambda _: precompiled(), range(4)))

@@ -24,9 +24,21 @@ NAME = "cuda_prelude.h"
 """The file name of the precompiled header, readable for people who inspect the cache."""
 AS_TEXT = ("-include", PRELUDE)
 
-_ONE_WORD = ("-D", "-U", "-I", "-W", "-isystem/")
-_WITH_NEXT = frozenset({"-isystem", "-include", "-iquote"})
-_LEVELS = frozenset({"-O1", "-O2", "-O3", "-O", "-w"})
+_ONE_WORD = (
+    *("-D", "-U", "-I", "-W", "-isystem/"),
+    # These change what the compiler says or writes besides, and nothing that it reads from a header.
+    *(
+        "-M",
+        "-fdiagnostics-",
+        "-fno-diagnostics-",
+        "-fmessage-length=",
+        "-fmax-errors=",
+        "-save-temps",
+        "-ftime-report",
+    ),
+)
+_WITH_NEXT = frozenset({"-isystem", "-include", "-iquote", "-MF", "-MT", "-MQ"})
+_ALONE = frozenset({"-O1", "-O2", "-O3", "-O", "-w", "-H", "-v", "-Q", "-pipe", "-fmem-report", "-fno-show-column"})
 
 
 def precompiled(source: Path, driver: Sequence[str], own: Sequence[str], given: Sequence[str]) -> tuple[str, ...]:
@@ -81,7 +93,7 @@ def _that_shape_headers(given: Iterable[str]) -> Iterator[str]:
     for word in words:
         if word in _WITH_NEXT:
             next(words, None)
-        elif word not in _LEVELS and not word.startswith(_ONE_WORD):
+        elif word not in _ALONE and not word.startswith(_ONE_WORD):
             yield word
 
 
