@@ -21,7 +21,7 @@ def run(options: argparse.Namespace) -> int:
     """Replace this process by the program, in an environment with the replacements unless torch_npu works here."""
     from opbridge.build.cache import Cache
     from opbridge.twins.ascend.cann_folder import write
-    from opbridge.twins.ascend.torch_device.stand_in_package import environment, real_one_works
+    from opbridge.twins.ascend.stand_in_package import environment, real_one_works
 
     words = options.command[1:] if options.command[:1] == ["--"] else options.command
     if not words:

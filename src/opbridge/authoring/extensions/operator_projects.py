@@ -15,9 +15,9 @@ from opbridge.twins import ascend
 from opbridge.twins.ascend.projects import Operator, read_project
 from opbridge.twins.ascend.projects.exported_project import LIBRARIES, write
 from opbridge.twins.ascend.projects.opapi import LIBRARY
+from opbridge.twins.ascend.stand_in_package import PACKAGE, folder
 from opbridge.twins.ascend.toolchain import runtime
 from opbridge.twins.ascend.torch_device import BINDING_HEADERS
-from opbridge.twins.ascend.torch_device.stand_in_package import PACKAGE, folder
 
 OPERATORS = "OPBRIDGE_OPAPI"
 """The environment variable that names the library in which EXEC_NPU_CMD finds operators."""

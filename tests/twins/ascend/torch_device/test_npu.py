@@ -15,7 +15,7 @@ def test_the_device(inside: Callable[..., None], names: tuple[str, str]) -> None
 
 def test_the_stand_in_for_torch_npu(inside: Callable[..., None]) -> None:
     # Importing opbridge.npu, this process would have the device for good.
-    code = "from opbridge.twins.ascend.torch_device.stand_in_package import folder; print(folder())"
+    code = "from opbridge.twins.ascend.stand_in_package import folder; print(folder())"
     asked = succeed(code)
     inside("stand_in.py", "fused.py", "inference.py", "programs.py", "contributed.py", PYTHONPATH=asked.strip())
 

@@ -10,7 +10,7 @@ import tempfile
 from pathlib import Path
 
 from opbridge.authoring.extensions.operator_projects import binding, launching
-from opbridge.twins.ascend.torch_device.stand_in_package import PACKAGE, folder
+from opbridge.twins.ascend.stand_in_package import PACKAGE, folder
 
 sys.path.insert(0, str(folder()))
 __import__(PACKAGE)

@@ -8,8 +8,8 @@ from setuptools import Extension
 from torch.utils import cpp_extension
 
 from opbridge.twins import ascend
+from opbridge.twins.ascend.stand_in_package import PACKAGE, folder
 from opbridge.twins.ascend.toolchain import runtime
-from opbridge.twins.ascend.torch_device.stand_in_package import PACKAGE, folder
 
 
 def NpuExtension(name: str, sources: list[str], *args: Any, **kwargs: Any) -> Extension:  # noqa: N802

@@ -18,7 +18,7 @@ from opbridge.build.cache import Cache, Dependencies, KeyBuilder
 from opbridge.build.toolchains.torch_install import TorchInstall
 
 PACKAGE = "torch_npu"
-_SOURCES = Path(__file__).with_name("stand_in")
+_SOURCES = Path(__file__).with_name("torch_device") / "stand_in"
 
 _ENTRY_POINTS = "[torch.backends]\nopbridge_cuda = opbridge.cli.autoload:cuda\n"
 
