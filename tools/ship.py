@@ -25,7 +25,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "src"))
 
 from opbridge.base.errors import OpbridgeError
 from opbridge.build.cache import Cache
-from opbridge.build.toolchains import BuildRequest, build_many, host, kernel_parts, prebuilt, precompile
+from opbridge.build.toolchains import BuildRequest, build_many, kernel_parts, prebuilt, precompile
 from opbridge.build.toolchains.build_context import BuildContext
 from opbridge.build.toolchains.builder import inputs
 from opbridge.build.toolchains.compiler_processes import Compilers
@@ -89,7 +89,7 @@ def _precompile_for_torch() -> None:
 
 def _add_parts(folder: Path) -> None:
     """Compile the parts that all kernels share, as every machine of this architecture can link them."""
-    context = BuildContext(host, Cache(), print, Compilers())
+    context = BuildContext(Cache(), print, Compilers())
     for request in kernel_parts.requests():
         (header,) = request.sources
         parts, files = kernel_parts.compiled_parts(header, request, context)

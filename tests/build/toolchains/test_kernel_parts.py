@@ -11,8 +11,9 @@ import pytest
 import opbridge as ob
 from opbridge.base.errors import OpbridgeError
 from opbridge.build.cache import Cache
-from opbridge.build.toolchains import BuildRequest, build, host, prebuilt
+from opbridge.build.toolchains import BuildRequest, build, prebuilt
 from opbridge.build.toolchains.build_context import BuildContext
+from opbridge.build.toolchains.build_plan import planned
 from opbridge.build.toolchains.compiler_processes import Compilers
 from opbridge.build.toolchains.kernel_parts import compiled_parts, requests, with_parts
 from opbridge.waist.op import Op
@@ -120,10 +121,10 @@ def test_kernels_of_formulas_share_those_of_their_loops_too(
 
 @pytest.mark.parametrize(("call", "is_left_out"), [("T(times)", True), ("ob::exp(T(times))", False)])
 def test_functions_of_elements_are_read_where_a_source_mentions_one(
-    request_for: MakeRequest, tmp_path: Path, call: str, is_left_out: bool
+    request_for: MakeRequest, cache: Cache, tmp_path: Path, call: str, is_left_out: bool
 ) -> None:
     request = request_for(KERNEL.replace("T(times)", call))
-    assert (("OB_WITHOUT_MATH", "1") in with_parts(request, tmp_path).defines) == is_left_out
+    assert (("OB_WITHOUT_MATH", "1") in with_parts(planned(request, cache), tmp_path).variant.defines) == is_left_out
     build(request)
 
 
@@ -142,7 +143,7 @@ def test_a_wheel_includes_them(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(prebuilt, "FOLDER", tmp_path / "prebuilt")
-    context = BuildContext(host, cache, print, Compilers())
+    context = BuildContext(cache, print, Compilers())
     for request in requests():
         parts, files = compiled_parts(request.sources[0], request, context)
         prebuilt.add(request, parts.read_bytes(), files, prebuilt.FOLDER)

@@ -11,7 +11,7 @@ import pytest
 from opbridge.base.errors import BuildError, ToolchainError
 from opbridge.build.cache import Cache
 from opbridge.build.toolchains import BuildRequest, build
-from opbridge.build.toolchains.builder import absolute
+from opbridge.build.toolchains.build_plan import absolute
 from opbridge.build.toolchains.torch_install import TorchInstall
 from opbridge.build.toolchains.torch_sources import with_torch
 from opbridge.twins.cuda import toolchain as cuda_twin

@@ -24,8 +24,7 @@ from opbridge.build.sources import elf
 from opbridge.build.sources.elf_image import Image
 from opbridge.build.sources.store import source_request, with_files
 from opbridge.build.toolchains import BuildRequest, build_many
-from opbridge.build.toolchains.builder import absolute
-from opbridge.build.toolchains.torch_sources import with_torch
+from opbridge.build.toolchains.build_plan import prepared
 from opbridge.frameworks import FRAMEWORKS
 from opbridge.waist.manifest import KernelRef, Manifest, OpSpec
 
@@ -210,7 +209,7 @@ def _request(op: OpSpec, kernel: KernelRef, variant: Variant | None) -> BuildReq
     includes PyTorch headers.
     """
     request = source_request(op.root or Path(), kernel.path or "", kernel.device)
-    if with_torch(absolute(request)).library is not None:
+    if prepared(request).library is not None:
         raise InputError(
             f"{kernel.path} includes PyTorch's headers, so it would run with only one version of PyTorch",
             op.where,

@@ -9,14 +9,13 @@ from pathlib import Path
 from opbridge.base.progress import detail
 from opbridge.build.cache import Cache
 from opbridge.build.toolchains.compiler_processes import Compilers, Outcome
-from opbridge.build.toolchains.interface import Command, Toolchain
+from opbridge.build.toolchains.interface import Command
 
 
 @dataclass(frozen=True)
 class BuildContext:
-    """The toolchain, cache, progress callback and compiler processes of one build."""
+    """The cache, progress callback and compiler processes of one build."""
 
-    toolchain: Toolchain
     cache: Cache
     progress: Callable[[str], None]
     compilers: Compilers

@@ -3,78 +3,56 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 
 from opbridge.base.errors import ToolchainError
 from opbridge.base.progress import carried
-from opbridge.build.cache import Cache, Dependencies
+from opbridge.build.cache import Dependencies
 from opbridge.build.cache.filesystem import remove
 from opbridge.build.toolchains.build_context import BuildContext
 from opbridge.build.toolchains.build_failure import failure
+from opbridge.build.toolchains.build_plan import BuildPlan
 from opbridge.build.toolchains.compilation_turns import GivenUpError, Turns
-from opbridge.build.toolchains.compiler_processes import Compilers, Outcome
+from opbridge.build.toolchains.compiler_processes import Outcome
 from opbridge.build.toolchains.depfiles import files_read
-from opbridge.build.toolchains.interface import LOG, BuildRequest, Command, Commands, Toolchain
+from opbridge.build.toolchains.interface import LOG, Command, Commands
 from opbridge.build.toolchains.isolated_variables import link
-from opbridge.build.toolchains.kernel_parts import are_placed, leaves_parts, place_parts, with_parts
+from opbridge.build.toolchains.kernel_parts import place_parts, with_parts
 from opbridge.build.toolchains.object_cache import keeps_objects, kept_object
-from opbridge.build.toolchains.precompiled_headers import ShortWay, short_way, whole_way, with_usable_headers
-from opbridge.build.toolchains.search_folders import search_folders, system_folders
+from opbridge.build.toolchains.precompiled_headers import with_fast_headers, with_fuller_headers
+from opbridge.build.toolchains.search_folders import system_folders
 from opbridge.build.toolchains.slim_header_failures import would_fail_anyway
 from opbridge.build.toolchains.undeclared_inputs import dependencies
 
 
-def compile_library(
-    request: BuildRequest,
-    toolchain: Toolchain,
-    folder: Path,
-    cache: Cache,
-    progress: Callable[[str], None],
-    compilers: Compilers,
-) -> Dependencies:
+def compile_library(plan: BuildPlan, folder: Path, context: BuildContext) -> Dependencies:
     """Compile and link the library into `folder`, and return the files that it depends on.
 
-    Try slim or precompiled library headers first, and fall back to the library's full headers if that fails.
+    Try the fastest variant first, and fall back to the library's full headers if that fails.
 
     Raises:
         OpbridgeError: A compilation or the link failed.
     """
-    context = BuildContext(toolchain, cache, progress, compilers)
     scratch = folder / "scratch"
     scratch.mkdir()
-    usable = with_usable_headers(request)
-    slim = short_way(usable, context)
-    # All headers, if they are precompiled, take less time than fewer as text.
-    whole = None if slim and slim.headers else whole_way(usable, context)
-    slim = None if whole else slim
-    short = whole or slim
-    if leaves_parts(request):
-        attempt = _attempt_with_parts(request, context, folder, scratch)
-    else:
-        attempt = _attempt_by(short, request, context, folder, scratch)
-    if slim and not attempt.compiled and not attempt.is_final:
-        # A failure with the slim headers is not final: only the library's own headers decide.
-        short = _longer_way(usable, attempt, context)
-        attempt = _attempt_by(short, request, context, folder, scratch)
-    commands, outcomes = attempt.commands, attempt.outcomes
-    if any(outcome.failed for outcome in outcomes):
-        raise failure(request, outcomes, cache)
-    for written in (*commands.depfiles, folder / request.output):
-        if not written.is_file():
-            command = outcomes[-1].command.argv[0]
-            raise ToolchainError(f"{command} ended well but did not write {written.name}; is it a C++ compiler?")
-    shaping = _dependencies(request, attempt, folder, short.headers if short else (), context)
-    (folder / LOG).write_text("".join(outcome.stderr for outcome in outcomes), encoding="utf-8")
+    plan = with_parts(with_fast_headers(plan, context), scratch)
+    attempt = _attempt(plan, folder, context)
+    if other := _fallback(attempt, context):
+        attempt = _attempt(other, folder, context)
+    _check(attempt, folder, context)
+    found = _dependencies(attempt, folder, context)
+    (folder / LOG).write_text("".join(outcome.stderr for outcome in attempt.outcomes), encoding="utf-8")
     remove(scratch)
-    return shaping
+    return found
 
 
 @dataclass(frozen=True)
 class _Attempt:
+    """What came of one plan."""
+
+    plan: BuildPlan
     commands: Commands
     outcomes: list[Outcome]
     """The outcomes of the compilations, and of the link if all compilations succeeded."""
@@ -85,68 +63,34 @@ class _Attempt:
     def compiled(self) -> bool:
         return len(self.outcomes) > len(self.commands.compiles)
 
-
-def _is_final(way: ShortWay | None, source: Path, failed: Outcome) -> bool:
-    """Return whether compiling the source with the full headers could not fix the failure."""
-    return way is None or source not in way.sources or would_fail_anyway(failed.stderr, way.library)
-
-
-def _longer_way(request: BuildRequest, attempt: _Attempt, context: BuildContext) -> ShortWay | None:
-    """Return the next attempt for the sources that failed; the objects of the others are kept."""
-    failed = _failed_sources(attempt, request)
-    if request.library is None or not keeps_objects(request) or len(failed) == len(request.sources):
-        return whole_way(request, context)
-    before = (*request.library.before, *((source, None) for source in failed))
-    return short_way(replace(request, library=replace(request.library, before=before)), context)
+    @property
+    def failed_sources(self) -> list[Path]:
+        outcomes = zip(self.plan.request.sources, self.outcomes, strict=False)
+        return [source for source, outcome in outcomes if outcome.failed]
 
 
-def _failed_sources(attempt: _Attempt, request: BuildRequest) -> list[Path]:
-    outcomes = zip(request.sources, attempt.outcomes, strict=False)
-    return [source for source, outcome in outcomes if outcome.failed]
-
-
-def _attempt_with_parts(request: BuildRequest, context: BuildContext, folder: Path, scratch: Path) -> _Attempt:
-    """Compile the kernel and, for the first kernel in this cache, its shared parts at the same time."""
-    parts = partial(place_parts, request, context, scratch)
-    attempt = _attempt(with_parts(request, scratch), context, folder, scratch, parts)
-    # Another linker has other messages, and a part may lack something: the usual way decides about a failed link.
-    is_usable = are_placed(scratch) and not (attempt.compiled and attempt.outcomes[-1].failed)
-    return attempt if is_usable else _attempt(request, context, folder, scratch)
-
-
-def _attempt_by(
-    way: ShortWay | None, request: BuildRequest, context: BuildContext, folder: Path, scratch: Path
-) -> _Attempt:
-    if way is None:
-        return _attempt(request, context, folder, scratch)
-    return _attempt(way.request, context, folder, scratch, way=way)
-
-
-def _attempt(
-    request: BuildRequest,
-    context: BuildContext,
-    folder: Path,
-    scratch: Path,
-    beside: Callable[[], None] = lambda: None,
-    way: ShortWay | None = None,
-) -> _Attempt:
-    """Compile all sources, then link them if all succeeded. `beside` runs in parallel and ends before the link."""
-    headers = way.headers if way else ()
-    commands = context.toolchain.commands(request, folder)
+def _attempt(plan: BuildPlan, folder: Path, context: BuildContext) -> _Attempt:
+    """Run the commands of a plan: compile all sources, then link them if all succeeded."""
+    commands = plan.toolchain.commands(plan.variant, folder)
     for path, text in commands.texts:
         path.write_text(text, encoding="utf-8")
-
     turns = Turns(len(commands.compiles), context.progress)
-    in_turn = replace(context, progress=turns.come)
+    outcomes = _compiled(plan, commands, folder, context, turns)
+    if not any(outcome.failed for outcome in outcomes):
+        library, project = folder / plan.request.output, plan.request.project
+        outcomes.append(link(commands, library, lambda command: context.run(command, project, folder / "scratch")))
+    return _Attempt(plan, commands, outcomes, turns.given_up)
 
-    def shaping(alone: BuildRequest, files: list[Path]) -> Dependencies:
-        return dependencies(alone, files, search_folders(alone, system_folders(context, scratch)))
+
+def _compiled(plan: BuildPlan, commands: Commands, folder: Path, context: BuildContext, turns: Turns) -> list[Outcome]:
+    """Compile all sources and, for the first kernel in this cache, its shared parts at the same time."""
+    in_turn = replace(context, progress=turns.come)
+    besides = [folder, *(header.parent for header in plan.headers)]
 
     def compiled(source: Path, command: Command, rule: Path) -> Outcome:
-        if not keeps_objects(request):
-            return in_turn.run(command, request.project, scratch)
-        besides = [folder, *(header.parent for header in headers)]
-        return kept_object(request, source, rule.with_suffix(""), in_turn, besides, shaping)
+        if keeps_objects(plan.request):
+            return kept_object(plan, source, rule.with_suffix(""), in_turn, besides)
+        return in_turn.run(command, plan.request.project, folder / "scratch")
 
     def compile_source(source: Path, command: Command, rule: Path) -> Outcome:
         try:
@@ -154,34 +98,59 @@ def _attempt(
         except GivenUpError:
             return Outcome.left_out(command)
         turns.end(command.about)
-        if outcome.failed and _is_final(way, source, outcome):
+        if outcome.failed and _is_final(plan, source, outcome):
             turns.give_up()
         return outcome
 
+    sources = plan.variant.sources
     with ThreadPoolExecutor(len(commands.compiles) + 1) as threads:
         try:
-            other = threads.submit(carried(beside))
-            outcomes = list(threads.map(carried(compile_source), request.sources, commands.compiles, commands.depfiles))
-            other.result()
+            parts = threads.submit(carried(place_parts), plan, context, folder / "scratch")
+            outcomes = list(threads.map(carried(compile_source), sources, commands.compiles, commands.depfiles))
+            parts.result()
         except BaseException:
             context.compilers.stop()
             raise
-    if not any(outcome.failed for outcome in outcomes):
-        library = folder / request.output
-        outcomes.append(link(commands, library, lambda command: context.run(command, request.project, scratch)))
-    return _Attempt(commands, outcomes, turns.given_up)
+    return outcomes
 
 
-def _dependencies(
-    request: BuildRequest, attempt: _Attempt, folder: Path, precompiled: tuple[Path, ...], context: BuildContext
-) -> Dependencies:
-    besides = [folder, *(header.parent for header in precompiled)]
+def _is_final(plan: BuildPlan, source: Path, failed: Outcome) -> bool:
+    """Return whether compiling the source with the full headers could not fix the failure."""
+    library = plan.request.library
+    return source not in plan.slim or library is None or would_fail_anyway(failed.stderr, library)
+
+
+def _fallback(attempt: _Attempt, context: BuildContext) -> BuildPlan | None:
+    """Return the plan to try next; None if the attempt succeeded or its failure is final."""
+    plan = attempt.plan
+    if plan.parts and attempt.compiled and attempt.outcomes[-1].failed:
+        # Another linker has other messages, and a part may lack something: the usual linker decides.
+        return plan.with_request(plan.request)
+    if plan.slim and not attempt.compiled and not attempt.is_final:
+        # A failure with the slim headers is not final: only the library's own headers decide.
+        return with_fuller_headers(plan, attempt.failed_sources, context)
+    return None
+
+
+def _check(attempt: _Attempt, folder: Path, context: BuildContext) -> None:
+    """Raise an error if a command failed or did not write its file."""
+    request, outcomes = attempt.plan.request, attempt.outcomes
+    if any(outcome.failed for outcome in outcomes):
+        raise failure(request, outcomes, context.cache)
+    for written in (*attempt.commands.depfiles, folder / request.output):
+        if not written.is_file():
+            command = outcomes[-1].command.argv[0]
+            raise ToolchainError(f"{command} ended well but did not write {written.name}; is it a C++ compiler?")
+
+
+def _dependencies(attempt: _Attempt, folder: Path, context: BuildContext) -> Dependencies:
+    request, headers = attempt.plan.request, attempt.plan.headers
+    besides = [folder, *(header.parent for header in headers)]
     depfiles = [(depfile, request.project) for depfile in attempt.commands.depfiles]
-    depfiles += [(Path(f"{header}.d"), header.parent) for header in precompiled]
+    depfiles += [(Path(f"{header}.d"), header.parent) for header in headers]
     files = [path for depfile, origin in depfiles for path in files_read(depfile, origin, besides)]
     # Objects and static libraries become part of the result; shared libraries are looked up when the result is loaded.
     linked = re.findall(r"^\(?([^()\n]+\.[ao])(?=[)\n])", attempt.outcomes[-1].stdout, re.MULTILINE)
     archives = [path for name in linked if not (path := request.project / name).is_relative_to(folder)]
-    system = system_folders(context, attempt.commands.depfiles[0].parent)
-    compiled = dependencies(request, files, search_folders(request, system))
+    compiled = dependencies(request, files, system_folders(context, folder / "scratch"))
     return replace(compiled, files=tuple(dict.fromkeys([*compiled.files, *archives])))

@@ -12,11 +12,10 @@ from dataclasses import replace
 from pathlib import Path
 
 from opbridge.base.errors import InputError
-from opbridge.build.toolchains.builder import absolute
+from opbridge.build.toolchains.build_plan import prepared
 from opbridge.build.toolchains.host import files_of
 from opbridge.build.toolchains.interface import BuildRequest
 from opbridge.build.toolchains.table import toolchain_for
-from opbridge.build.toolchains.torch_sources import with_torch
 
 NAME = "compile_commands.json"
 
@@ -53,7 +52,7 @@ def _there(file: Path) -> list[Entry]:
 
 
 def _entries(request: BuildRequest) -> Iterable[Entry]:
-    request = with_torch(absolute(replace(request, defines=())))
+    request = prepared(replace(request, defines=()))
     commands = toolchain_for(request.language).commands(request, request.project)
     for source, command in zip(request.sources, commands.compiles, strict=True):
         words = _compile_only(toolchain_for(request.language).as_edited(source, command))

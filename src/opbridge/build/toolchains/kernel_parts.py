@@ -17,6 +17,7 @@ from opbridge.base.errors import OpbridgeError, ToolchainError
 from opbridge.build.cache import Dependencies, KeyBuilder
 from opbridge.build.toolchains import host, prebuilt
 from opbridge.build.toolchains.build_context import BuildContext
+from opbridge.build.toolchains.build_plan import BuildPlan
 from opbridge.build.toolchains.depfiles import files_read
 from opbridge.build.toolchains.interface import INCLUDE, BuildRequest, Command
 
@@ -37,7 +38,20 @@ _LINKERS = ("gold", "lld")
 """Linkers that take a third of the time that the default one takes to read the C++ library."""
 
 
-def leaves_parts(request: BuildRequest) -> bool:
+def with_parts(plan: BuildPlan, scratch: Path) -> BuildPlan:
+    """Return the plan changed to link the object that `place_parts` writes into the folder, if the kernel can."""
+    request = plan.request
+    if not _leaves_parts(request):
+        return plan
+    variant = replace(
+        request,
+        defines=(*request.defines, (_LINKED, "1"), *((macro, "1") for macro in _left_out(request))),
+        link_flags=(str(scratch / _OBJECT), *_linker(request), *request.link_flags),
+    )
+    return replace(plan, variant=variant, parts=_GRID_HEADER if _includes(_GRID, request) else _HEADER)
+
+
+def _leaves_parts(request: BuildRequest) -> bool:
     """Return whether the kernel can link the shared parts: no flag, macro or variable changes their meaning."""
     own = (request.flags, request.suffix_flags, request.source_flags, request.defines, os.environ.get("CXXFLAGS"))
     if request.language != "c++" or request.library is not None or any(own):
@@ -47,15 +61,6 @@ def leaves_parts(request: BuildRequest) -> bool:
 
 def _includes(header: re.Pattern[bytes], request: BuildRequest) -> bool:
     return any(header.search(source.read_bytes()) for source in request.sources)
-
-
-def with_parts(request: BuildRequest, scratch: Path) -> BuildRequest:
-    """Return the request changed to link the object that `place_parts` writes into the folder."""
-    return replace(
-        request,
-        defines=(*request.defines, (_LINKED, "1"), *((macro, "1") for macro in _left_out(request))),
-        link_flags=(str(scratch / _OBJECT), *_linker(request), *request.link_flags),
-    )
 
 
 def _left_out(request: BuildRequest) -> list[str]:
@@ -83,14 +88,15 @@ def _request(header: Path) -> BuildRequest:
     return BuildRequest((header,), f"{header.stem}.o", defines=((_HERE, ""),), built_for=())
 
 
-def place_parts(request: BuildRequest, context: BuildContext, scratch: Path) -> None:
-    """Copy the object with the shared parts into `scratch`, from the wheel, from the cache, or compiled now.
+def place_parts(plan: BuildPlan, context: BuildContext, scratch: Path) -> None:
+    """Copy the object with the plan's shared parts into `scratch`, from the wheel, from the cache, or compiled now.
 
     Failures are only reported as progress: a kernel also compiles without the object.
     """
-    header = _GRID_HEADER if _includes(_GRID, request) else _HEADER
+    if plan.parts is None:
+        return
     try:
-        kept = prebuilt.find(_request(header)) or compiled_parts(header, request, context)[0]
+        kept = prebuilt.find(_request(plan.parts)) or compiled_parts(plan.parts, plan.request, context)[0]
         shutil.copyfile(kept, scratch / _OBJECT)
     except (OpbridgeError, OSError) as error:
         context.tell(f"compiling a kernel with all its parts: {error}")
@@ -99,7 +105,7 @@ def place_parts(request: BuildRequest, context: BuildContext, scratch: Path) -> 
 def compiled_parts(header: Path, request: BuildRequest, context: BuildContext) -> tuple[Path, list[Path]]:
     """Return the object that this compiler makes for such requests, and the files that it depends on."""
     command = host.compile_header(request, header, Path(_OBJECT), _HERE)
-    key = KeyBuilder("parts of kernels").add("toolchain", *context.toolchain.identity(request, context.cache))
+    key = KeyBuilder("parts of kernels").add("toolchain", *host.identity(request, context.cache))
     work = partial(_compile, command, context)
     entry = context.cache.fetch(key.add("command", *command.argv).key(), work, about=command.about)
     return entry.path / _OBJECT, context.cache.inputs(entry, {})
@@ -110,8 +116,3 @@ def _compile(command: Command, context: BuildContext, folder: Path) -> Dependenc
     if outcome.failed or not (folder / _OBJECT).is_file():
         raise ToolchainError(f"{command.about} failed:\n{outcome.stderr}")
     return Dependencies(tuple(files_read(folder / f"{_OBJECT}.d", folder, [folder])))
-
-
-def are_placed(scratch: Path) -> bool:
-    """Return whether `place_parts` has written its object."""
-    return (scratch / _OBJECT).is_file()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,9 +11,12 @@ from opbridge.base.errors import ToolchainError
 from opbridge.build.cache import Dependencies, KeyBuilder
 from opbridge.build.cache.filesystem import remove
 from opbridge.build.toolchains.build_context import BuildContext
+from opbridge.build.toolchains.build_plan import BuildPlan
 from opbridge.build.toolchains.compiler_processes import Outcome
 from opbridge.build.toolchains.depfiles import files_read
 from opbridge.build.toolchains.interface import LOG, BuildRequest
+from opbridge.build.toolchains.search_folders import system_folders
+from opbridge.build.toolchains.undeclared_inputs import dependencies
 
 _COMPILED_EACH_BY_ITSELF = ("c++", "cuda", "cuda-twin")
 _OBJECT = "source.o"
@@ -33,28 +36,22 @@ def keeps_objects(request: BuildRequest) -> bool:
     return many and request.library is not None and request.language in _COMPILED_EACH_BY_ITSELF
 
 
-def kept_object(
-    request: BuildRequest,
-    source: Path,
-    target: Path,
-    context: BuildContext,
-    besides: Sequence[Path],
-    dependencies: Callable[[BuildRequest, list[Path]], Dependencies],
-) -> Outcome:
+def kept_object(plan: BuildPlan, source: Path, target: Path, context: BuildContext, besides: Sequence[Path]) -> Outcome:
     """Put the object of one source and its makefile rule where the link expects them.
 
-    The command says enough about files in the folders `besides`; `dependencies` returns the others that were read.
+    The command says enough about files in the folders `besides`.
     """
+    request, toolchain = plan.variant, plan.toolchain
     alone = replace(request, sources=(source,), root=request.project, one_of_several=True)
-    (command,) = context.toolchain.commands(alone, Path("@build")).compiles
+    (command,) = toolchain.commands(alone, Path("@build")).compiles
     key = KeyBuilder("object").add("project", str(request.project)).add("source", str(source), source)
-    key.add("toolchain", *context.toolchain.identity(alone, context.cache)).add("command", *command.argv)
+    key.add("toolchain", *toolchain.identity(alone, context.cache)).add("command", *command.argv)
     key.add("library", *(request.library.identity if request.library else ()))
 
     def work(folder: Path) -> Dependencies:
         scratch = folder / "scratch"
         scratch.mkdir()
-        commands = context.toolchain.commands(alone, folder)
+        commands = toolchain.commands(alone, folder)
         outcome = context.run(commands.compiles[0], request.project, scratch)
         if outcome.failed:
             raise _NotCompiledError(outcome)
@@ -63,10 +60,11 @@ def kept_object(
             raise ToolchainError(f"{command.argv[0]} ended well but did not write {rule.name}; is it a C++ compiler?")
         rule.with_suffix("").rename(folder / _OBJECT)
         rule.rename(folder / f"{_OBJECT}.d")
+        system = system_folders(context, scratch)
         remove(scratch)
         (folder / LOG).write_text(outcome.stderr, encoding="utf-8")
         files = files_read(folder / f"{_OBJECT}.d", request.project, besides)
-        return dependencies(alone, files)
+        return dependencies(alone, files, system)
 
     try:
         entry = context.cache.fetch(key.key(), work, about=command.about).path

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import re
 import sysconfig
-from dataclasses import dataclass, replace
+from collections.abc import Collection
+from dataclasses import replace
 from pathlib import Path
 
 from opbridge.base.errors import OpbridgeError, ToolchainError
 from opbridge.build.cache import Dependencies, Key, KeyBuilder
 from opbridge.build.cache.filesystem import remove
 from opbridge.build.toolchains.build_context import BuildContext
+from opbridge.build.toolchains.build_plan import BuildPlan
 from opbridge.build.toolchains.depfiles import files_read
 from opbridge.build.toolchains.interface import INCLUDE, BuildRequest, Command, InstalledLibrary, SlimHeaders
 from opbridge.build.toolchains.library_headers import mention
+from opbridge.build.toolchains.object_cache import keeps_objects
 from opbridge.build.toolchains.search_folders import search_folders
 
 _BESIDES = re.compile(r"-(O[123]$|W[^,]*$|[DUILl].)")
@@ -21,73 +24,81 @@ _ASSERT = re.compile(r"-[DU]NDEBUG(=|$)")
 _NO_ASSERT = INCLUDE / "slim" / "no_assert.h"
 
 
-@dataclass(frozen=True)
-class ShortWay:
-    """A request changed to use slim or precompiled headers."""
-
-    request: BuildRequest
-    library: InstalledLibrary
-    headers: tuple[Path, ...]
-    """The precompiled headers, which the compiler reads first; NAME.d next to each lists its inputs."""
-    sources: tuple[Path, ...]
-    """The sources that use the slim headers; the others are compiled with the full headers."""
-
-
-def with_usable_headers(request: BuildRequest) -> BuildRequest:
-    """Return the request without slim and precompiled headers if a user folder hides headers of the library.
+def with_fast_headers(plan: BuildPlan, context: BuildContext) -> BuildPlan:
+    """Return the plan with slim or precompiled headers for the sources that can use them.
 
     Call it once in a build: it walks the user folders.
     """
-    library = request.library
+    plan = _without_hidden_headers(plan)
+    slim = _with_slim_headers(plan, context)
+    # All headers, if they are precompiled, take less time than fewer as text.
+    whole = slim if slim.headers else _with_whole_headers(plan, context)
+    return whole if whole.headers else slim
+
+
+def with_fuller_headers(plan: BuildPlan, failed: Collection[Path], context: BuildContext) -> BuildPlan:
+    """Return the plan to try after sources failed with slim headers; the objects of the others are kept."""
+    request = plan.request
+    if request.library is None or not keeps_objects(request) or len(failed) == len(request.sources):
+        return _with_whole_headers(plan.with_request(request), context)
+    before = (*request.library.before, *((source, None) for source in failed))
+    library = replace(request.library, before=before)
+    return _with_slim_headers(plan.with_request(replace(request, library=library)), context)
+
+
+def _without_hidden_headers(plan: BuildPlan) -> BuildPlan:
+    """Return the plan without slim and precompiled headers if a user folder hides headers of the library."""
+    library = plan.request.library
     if (
         library is None
         or (library.slim_headers or library.whole_headers) is None
-        or not _hides_headers(request, library)
+        or not _hides_headers(plan.request, library)
     ):
-        return request
-    return replace(request, library=replace(library, slim_headers=None, whole_headers=None))
+        return plan
+    return plan.with_request(replace(plan.request, library=replace(library, slim_headers=None, whole_headers=None)))
 
 
-def short_way(request: BuildRequest, context: BuildContext) -> ShortWay | None:
-    """Return the request with slim headers for the sources that can use them; None if no source can."""
-    library = request.library
+def _with_slim_headers(plan: BuildPlan, context: BuildContext) -> BuildPlan:
+    """Return the plan with slim headers for the sources that can use them."""
+    request, library = plan.request, plan.request.library
     if library is None or library.slim_headers is None:
-        return None
+        return plan
     kinds: dict[SlimHeaders, list[Path]] = {}
     for source in _beginning_with(library, library.slim_headers, request):
         of_bindings = library.binding_headers if source in request.bindings else None
         kinds.setdefault(of_bindings or library.slim_headers, []).append(source)
+    if not kinds:
+        return plan
     first: list[tuple[Path, tuple[str, ...]]] = []
     headers = []
     for slim_headers, sources in kinds.items():
-        header = _precompiled(replace(request, sources=tuple(sources)), library, slim_headers, context)
+        of_kind = plan.with_request(replace(request, sources=tuple(sources)))
+        header = _precompiled(of_kind, library, slim_headers, context)
         flags = (f"-isystem{slim_headers.include_dir}", *(("-include", str(header)) if header else ()))
         first += [(source, (*flags, *_no_assert(request, source))) for source in sources]
         headers += [header] if header else []
-    if not kinds:
-        return None
-    short = tuple(source for source, _ in first)
-    by_the_long_way = [source for source in request.sources if source not in short]
-    first += [(source, _no_assert(request, source)) for source in by_the_long_way]
-    request = _silent_on_assert(request)
-    return ShortWay(replace(request, source_flags=(*first, *request.source_flags)), library, tuple(headers), short)
+    slim = tuple(source for source, _ in first)
+    first += [(source, _no_assert(request, source)) for source in request.sources if source not in slim]
+    silent = _silent_on_assert(request)
+    variant = replace(silent, source_flags=(*first, *silent.source_flags))
+    return replace(plan, variant=variant, headers=tuple(headers), slim=slim)
 
 
-def whole_way(request: BuildRequest, context: BuildContext) -> ShortWay | None:
-    """Return the request with all of the library's headers precompiled, if `precompile_whole` made them; else None."""
+def _with_whole_headers(plan: BuildPlan, context: BuildContext) -> BuildPlan:
+    """Return the plan with all of the library's headers precompiled, if `precompile_whole` made them."""
+    # Use one precompiled header for all sources: compile the bindings with the same flags as the kernels.
+    request = replace(plan.request, bindings=())
     library = request.library
     if library is None or library.whole_headers is None:
-        return None
-    # Use one precompiled header for all sources: compile the bindings with the same flags as the kernels.
-    request = replace(request, bindings=())
-    _, key = _keyed(request, library, library.whole_headers, context) or (None, None)
+        return plan
+    _, key = _keyed(plan.with_request(request), library, library.whole_headers, context) or (None, None)
     entry = context.cache.find(key) if key else None
     sources = _beginning_with(library, library.whole_headers, request)
     if entry is None or not sources:
-        return None
+        return plan
     header = entry.path / library.whole_headers.name
     flags = tuple((source, ("-include", str(header))) for source in sources)
-    return ShortWay(replace(request, source_flags=(*flags, *request.source_flags)), library, (header,), tuple(sources))
+    return replace(plan, variant=replace(request, source_flags=(*flags, *request.source_flags)), headers=(header,))
 
 
 def _beginning_with(library: InstalledLibrary, headers: SlimHeaders, request: BuildRequest) -> list[Path]:
@@ -117,17 +128,17 @@ def _hides_headers(request: BuildRequest, library: InstalledLibrary) -> bool:
     )
 
 
-def precompile_whole(request: BuildRequest, context: BuildContext) -> None:
+def precompile_whole(plan: BuildPlan, context: BuildContext) -> None:
     """Precompile all of the library's headers, before compiling many sources."""
-    if request.library and request.library.whole_headers:
-        _precompiled(request, request.library, request.library.whole_headers, context)
+    if (library := plan.request.library) and library.whole_headers:
+        _precompiled(plan, library, library.whole_headers, context)
 
 
-def precompile_slim(request: BuildRequest, context: BuildContext) -> None:
+def precompile_slim(plan: BuildPlan, context: BuildContext) -> None:
     """Precompile the slim headers that the sources need, however few the sources are."""
-    if (library := request.library) and library.slim_headers:
+    if (library := plan.request.library) and library.slim_headers:
         at_once = replace(library, slim_headers=replace(library.slim_headers, worth_from=1))
-        short_way(replace(request, library=at_once), context)
+        _with_slim_headers(plan.with_request(replace(plan.request, library=at_once)), context)
 
 
 def _no_assert(request: BuildRequest, source: Path) -> tuple[str, ...]:
@@ -164,18 +175,18 @@ def _shared(request: BuildRequest, slim_headers: SlimHeaders) -> BuildRequest:
 
 
 def _precompiled(
-    request: BuildRequest, library: InstalledLibrary, slim_headers: SlimHeaders, context: BuildContext
+    plan: BuildPlan, library: InstalledLibrary, slim_headers: SlimHeaders, context: BuildContext
 ) -> Path | None:
     """Return the precompiled header from the cache, making it if necessary; None if there is none.
 
     Failures are only reported as progress: a source also compiles without the precompiled header.
     """
-    name = slim_headers.name
-    keyed = _keyed(request, library, slim_headers, context)
+    name, sources = slim_headers.name, plan.request.sources
+    keyed = _keyed(plan, library, slim_headers, context)
     if keyed is None:
         return None
     command, key = keyed
-    if len(request.sources) < slim_headers.worth_from and _are_the_first(request.sources, key, context):
+    if len(sources) < slim_headers.worth_from and _are_the_first(sources, key, context):
         return None
 
     def work(folder: Path) -> Dependencies:
@@ -209,12 +220,13 @@ def _are_the_first(sources: tuple[Path, ...], header: Key, context: BuildContext
 
 
 def _keyed(
-    request: BuildRequest, library: InstalledLibrary, headers: SlimHeaders, context: BuildContext
+    plan: BuildPlan, library: InstalledLibrary, headers: SlimHeaders, context: BuildContext
 ) -> tuple[Command, Key] | None:
     """Return the command that precompiles the headers, and its cache key; None if the compiler cannot."""
     # Use a target relative to the compiler's folder, so that the command and the key are the same everywhere.
-    command = context.toolchain.precompile(_shared(request, headers), headers.header, Path(headers.name))
+    request, toolchain = plan.request, plan.toolchain
+    command = toolchain.precompile(_shared(request, headers), headers.header, Path(headers.name))
     if command is None:
         return None
-    key = KeyBuilder("precompiled header").add("toolchain", *context.toolchain.identity(request, context.cache))
+    key = KeyBuilder("precompiled header").add("toolchain", *toolchain.identity(request, context.cache))
     return command, key.add("command", *command.argv).add("library", *library.identity).key()

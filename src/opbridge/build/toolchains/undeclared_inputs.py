@@ -10,7 +10,7 @@ from pathlib import Path
 
 from opbridge.build.cache import Dependencies
 from opbridge.build.toolchains.interface import BuildRequest
-from opbridge.build.toolchains.search_folders import SearchFolders, is_opbridges
+from opbridge.build.toolchains.search_folders import SearchFolders, is_opbridges, search_folders
 
 _COMMENT = re.compile(rb"//[^\n]*|/\*.*?\*/", re.DOTALL)
 _QUOTED = re.compile(rb'^[ \t]*#[ \t]*(?:include|include_next|import)[ \t]*"([^"\n]+)"', re.MULTILINE)
@@ -46,11 +46,13 @@ class _Found:
         self.look(name, (origin.parent, *self.folders.quoted, *self.folders.bracketed))
 
 
-def dependencies(request: BuildRequest, read: Sequence[Path], folders: SearchFolders) -> Dependencies:
+def dependencies(request: BuildRequest, read: Sequence[Path], system: tuple[Path, ...]) -> Dependencies:
     """Return the files that shape a compilation, which has `read` some, and those that would, once they are there.
 
-    The key of a build stands for the files of its library, but not for what may hide them.
+    The key of a build stands for the files of its library, but not for what may hide them.  `system` are the folders
+    that the compiler searches by itself.
     """
+    folders = search_folders(request, system)
     found = _Found(request, folders)
     library = f"{request.library.folder}/" if request.library else "\0"
     files: list[Path] = []

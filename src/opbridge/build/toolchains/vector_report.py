@@ -20,7 +20,7 @@ from typing import Any
 
 from opbridge.base.errors import ToolchainError
 from opbridge.build.toolchains import host
-from opbridge.build.toolchains.builder import absolute
+from opbridge.build.toolchains.build_plan import absolute
 from opbridge.build.toolchains.interface import BuildRequest
 
 Record = dict[str, Any]

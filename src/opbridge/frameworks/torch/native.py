@@ -95,21 +95,24 @@ def build_adapter(
 
     Without the PyTorch `libraries`, the result cannot be imported, but shows that the headers fit.
     """
-    from opbridge.build.toolchains.builder import absolute
+    from opbridge.build.toolchains.build_plan import BuildPlan, absolute
 
     install.check_version()
     cache = cache or Cache()
     python = python or Interpreter.current()
     asked = request(install, python, libraries)
+    key = _key(install, asked, python.suffix, cache)
 
     def work(folder: Path) -> Dependencies:
+        from opbridge.build.toolchains.build_context import BuildContext
         from opbridge.build.toolchains.compilation import compile_library
         from opbridge.build.toolchains.compiler_processes import Compilers
 
-        compile_library(absolute(asked), toolchain_for(asked.language), folder, cache, lambda _: None, Compilers())
+        whole = absolute(asked)
+        plan = BuildPlan(whole, toolchain_for(whole.language), key, whole)
+        compile_library(plan, folder, BuildContext(cache, lambda _: None, Compilers()))
         return Dependencies()
 
-    key = _key(install, asked, python.suffix, cache)
     return cache.fetch(key, work, about=asked.about).path / asked.output
 
 
