@@ -118,9 +118,18 @@ class TestFlags:
         self, request_for: MakeRequest, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setenv("CXXFLAGS", "-O2 -DEXTRA='a b'")
-        argv = self.argv(request_for("", flags=("-O1",)))
-        assert argv.index("-O2") < argv.index("-O3") < argv.index("-O1")
+        argv = self.argv(request_for(""))
+        assert argv.index("-O2") < argv.index("-O3")
         assert "-DEXTRA=a b" in argv
+
+    def test_a_level_that_another_replaces_is_in_no_command(
+        self, request_for: MakeRequest, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """So that what asks for a level is built once, whatever OPBRIDGE_OPTIMIZE says."""
+        request = request_for("", flags=("-O3", "-Ofast", "-O1"))
+        assert [word for word in self.argv(request) if word.startswith("-O")] == ["-O1"]
+        monkeypatch.setenv("OPBRIDGE_OPTIMIZE", "2")
+        assert [word for word in self.argv(request) if word.startswith("-O")] == ["-O1"]
 
     def test_a_branch_that_multiplies_is_vector_code_on_every_processor(
         self, cache: Cache, request_for: MakeRequest, monkeypatch: pytest.MonkeyPatch

@@ -129,6 +129,15 @@ def test_a_header_of_the_users_in_the_place_of_a_librarys_is_taken(
     assert answer(request, cache) == 5
 
 
+def test_other_headers_of_the_users_hide_none_of_a_librarys(
+    cache: Cache, request_to: MakeRequest, project: Path
+) -> None:
+    (project / "own").mkdir()
+    (project / "own" / "others.h").touch()
+    build(request_to(include_dirs=(project / "own",)), cache)
+    assert len(precompiled(cache)) == 1
+
+
 def test_a_source_that_needs_more_gets_the_librarys_own_headers(cache: Cache, request_to: MakeRequest) -> None:
     assert answer(request_to(NEEDS_MORE), cache) == 6
 

@@ -13,6 +13,7 @@ opbridge/pool.h, whose unique symbol makes it one for the process; -fno-gnu-uniq
 from __future__ import annotations
 
 import os
+import re
 import shlex
 import shutil
 from collections.abc import Sequence
@@ -37,6 +38,7 @@ _OWN_LEVEL = "-O2"
 """The optimization level of opbridge's own libraries, whose loops call functions of their users."""
 
 _LOWER_LEVELS = ("-O1", "-O2")
+_LEVEL = re.compile(r"-O(\d|s|g|z|fast)?")
 
 _BASELINE = {"x86_64": ("-march=x86-64",), "aarch64": ("-march=armv8-a",)}
 """What every processor of an architecture runs, also where a distribution's compiler assumes more."""
@@ -121,7 +123,7 @@ def commands(request: BuildRequest, folder: Path) -> Commands:
     )
     compiles = tuple(
         Command(
-            (*driver, *shared, *request.flags_for(source), *files_of(source, target)),
+            (*driver, *_at_last_level((*shared, *request.flags_for(source))), *files_of(source, target)),
             f"compiling {source.name}",
         )
         for source, target in zip(request.sources, objects, strict=True)
@@ -138,6 +140,12 @@ def commands(request: BuildRequest, folder: Path) -> Commands:
     )
     depfiles = tuple(Path(f"{target}.d") for target in objects)
     return with_own_symbols(Commands(compiles, link, depfiles), scratch)
+
+
+def _at_last_level(words: Sequence[str]) -> tuple[str, ...]:
+    """Return the words without optimization levels that a later one replaces, so that no cache key contains them."""
+    levels = [place for place, word in enumerate(words) if _LEVEL.fullmatch(word)]
+    return tuple(word for place, word in enumerate(words) if place not in levels[:-1])
 
 
 def own_symbols(scratch: Path) -> tuple[str, ...]:

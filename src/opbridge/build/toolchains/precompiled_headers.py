@@ -119,7 +119,7 @@ def _hides_headers(request: BuildRequest, library: InstalledLibrary) -> bool:
     library_folders = [folder for folder in folders.given if folder.is_relative_to(library.folder)]
     names = {path.name for folder in library_folders if folder.is_dir() for path in folder.iterdir()}
     return any(
-        (theirs / path.relative_to(own)).is_file()
+        path.is_file() and (theirs / path.relative_to(own)).is_file()
         for own in folders.own
         if own not in (*library_folders, python)
         for name in names
