@@ -1,4 +1,4 @@
-// Holds a kernel's own description of itself against the operator's schema, when it is bound and not when it is called.
+// Compares the signature that a kernel exports with the operator's schema: once, at binding, and not in each call.
 #ifndef OPBRIDGE_NATIVE_BINDING_H
 #define OPBRIDGE_NATIVE_BINDING_H
 

@@ -13,8 +13,9 @@ namespace opbridge {
 // How often a kernel, or the loading of its library, left the mode of its caller's thread changed.
 inline std::atomic<int64_t> changes_of_floating_point_mode{0};
 
-// The calling thread's mode is what it was when this was made again when this is destroyed: whoever changes it changes
-// every later result of the caller's.  A few nanoseconds; the mode is written where it was changed, and only there.
+// Restores the floating-point mode of the calling thread at its end: a kernel that changes the mode would otherwise
+// change all later results of the caller.  This takes a few nanoseconds, because the mode is written only if it has
+// changed.
 class KeptFloatingPointMode {
  public:
   KeptFloatingPointMode() : before_(Mode::now()) {}

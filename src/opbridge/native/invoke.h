@@ -1,5 +1,5 @@
-// One kernel call, assembled: the arrays of the C call and the block behind `extra`, without heap allocation for
-// operators of ordinary size.
+// Assembles one kernel call: the arrays of the C call and the block that `extra` points to.  Operators of ordinary size
+// need no heap allocation.
 #ifndef OPBRIDGE_NATIVE_INVOKE_H
 #define OPBRIDGE_NATIVE_INVOKE_H
 
@@ -195,8 +195,8 @@ class Invocation {
            " (0 means success) and left no message";
   }
 
-  // What the library says of an operator's outputs; otherwise as `run`.  Where an input has a size that is not known
-  // yet, so may they.
+  // Asks the library for the outputs of an operator; otherwise like `run`.  If an input has an unknown size, outputs
+  // may have one, too.
   std::string infer(const Binding& kernel, const OpPlan& op, std::vector<AotKernel::Output>& outputs) {
     outputs.resize(static_cast<size_t>(
         std::count_if(op.outs.begin(), op.outs.end(), [](const OutPlan& out) { return out.from_kernel(); })));

@@ -86,7 +86,7 @@ struct OpPlan {
   std::string full_name() const { return overload.empty() ? qualified_name() : qualified_name() + "." + overload; }
 };
 
-// Reads plans from a block that may be damaged: each length is held against the block before it is believed.
+// Reads plans from a block that may be damaged: each length is compared with the size of the block before it is used.
 class PlanReader {
  public:
   PlanReader(const char* bytes, size_t size) : bytes_(bytes), size_(size) {

@@ -48,7 +48,8 @@ class Target {
                    void* stream) = 0;
 
  protected:
-  // Before any parameter is read: a program may have been made from another state of the operator, or by somebody else.
+  // Call this before any parameter is read: the program may come from another definition of the operator, or from
+  // elsewhere.
   static void check_count(int nparam, size_t expected) {
     if (nparam < 0 || static_cast<size_t>(nparam) < expected)
       throw std::runtime_error(

@@ -1,7 +1,7 @@
-// tvm-ffi's C call, as far as kernels meet it: `int f(void* handle, const Any* args, int32_t n_args, Any* result)`.
+// The part of tvm-ffi's C call that kernels use: `int f(void* handle, const Any* args, int32_t n_args, Any* result)`.
 //
-// Its own header is tvm/ffi/c_api.h, and DLPack's for tensors; they keep these layouts, and a test holds ours against
-// them.  So neither opbridge nor the libraries it builds need tvm-ffi to be compiled.
+// The layouts are those of tvm/ffi/c_api.h, and of DLPack for tensors; a test compares them.  Compiling opbridge and
+// the libraries that it builds thus does not need tvm-ffi.
 #ifndef OPBRIDGE_NATIVE_TVM_FFI_H
 #define OPBRIDGE_NATIVE_TVM_FFI_H
 
@@ -12,7 +12,7 @@
 
 namespace opbridge::tvm_ffi {
 
-// What an Any holds.  From kFirstObject on it is a counted object, and whoever gets it as a result must let go of it.
+// The type of an Any.  From kFirstObject on, it is a counted object, and the receiver of a result must release it.
 enum TypeIndex : int32_t {
   kNone = 0,
   kInt = 1,
@@ -52,7 +52,7 @@ inline bool operator==(const DataType& a, const DataType& b) {
   return a.code == b.code && a.bits == b.bits && a.lanes == b.lanes;
 }
 
-// DLPack's DLTensor, field by field: the caller's, and only lent.
+// DLPack's DLTensor, field by field.  It belongs to the caller.
 struct Tensor {
   void* data;
   Device device;
@@ -71,7 +71,7 @@ struct Object {
   void (*deleter)(void* self, int flags);
 };
 
-// A value and its type in 16 bytes; what it points to belongs to whoever the call's rules say.
+// A value and its type in 16 bytes.  The rules of the call decide who owns what it points to.
 struct Any {
   int32_t type;
   uint32_t small_length;  // of a small string; zero for all else
@@ -85,24 +85,24 @@ struct Any {
   } v;
 };
 
-// Text or bytes behind an Object, with a zero behind them that `size` does not count.
+// Text or bytes after an Object, followed by a zero that `size` does not count.
 struct Bytes {
   const char* data;
   size_t size;
 };
 
-// How an error goes on behind its Object.
+// The fields of an error after its Object.
 struct Error {
   Bytes kind, message, backtrace;
 };
 
-// How lists go on behind their Object: of Anys, and of a Shape's numbers.
+// The fields of a list after its Object: of Anys, or of a Shape's numbers.
 struct Items {
   Any* data;
   int64_t size;
 };
 
-// A Shape's numbers behind its Object.
+// The numbers of a Shape after its Object.
 struct Numbers {
   const int64_t* data;
   size_t size;

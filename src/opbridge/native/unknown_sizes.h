@@ -20,8 +20,8 @@ inline bool all_known(const std::vector<std::vector<int64_t>>& shapes) {
   });
 }
 
-// One way to put numbers in the place of what is unknown.  An operator may want sizes equal that are unknown, or
-// different, or 1; so there are several, and those that it refuses say nothing.
+// One way to replace unknown sizes by numbers.  An operator may require unknown sizes to be equal, different or 1, so
+// there are several; those that the operator rejects decide nothing.
 enum class Substitution { Ones, SameEverywhere, SameByDimension, AllDifferent };
 
 // One way carried out: the same unknown always gets the same number.

@@ -56,8 +56,8 @@ inline const char* dtype_name(int32_t code) {
   return code < 0 ? "none" : names[code];
 }
 
-// A function of a library that lies beside this one.  Each source of kernels has a library of its own, so that two may
-// each define a helper, or a kernel, of one name.
+// A function of a library next to this one.  Each source of kernels becomes a separate library, so that two sources may
+// define helpers or kernels of the same name.
 class Kernel {
  public:
   Kernel(const char* op, const char* library, const char* symbol) : op(op), symbol(symbol) {

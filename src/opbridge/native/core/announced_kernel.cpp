@@ -36,7 +36,7 @@ class AnnouncedKernel final : public AotKernel {
   const char* description() const override { return aot_ ? aot_->description() : "a bare aot function"; }
 
  private:
-  // The kernel that this thread runs, and behind it the one that called it.
+  // The kernel that this thread runs, linked to the kernel that called it.
   class Running {
    public:
     explicit Running(const AnnouncedKernel* kernel) : outer_(std::exchange(running, kernel)) {}

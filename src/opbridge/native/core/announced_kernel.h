@@ -1,5 +1,5 @@
-// Kernels whose library is a twin's: called by way of its runtime, which lends them the call's tensors as memory of the
-// device, and tells what it has found.
+// Kernels in a twin library.  They are called through the twin's runtime, which maps the call's tensors as device
+// memory and reports its findings.
 #ifndef OPBRIDGE_NATIVE_CORE_ANNOUNCED_KERNEL_H
 #define OPBRIDGE_NATIVE_CORE_ANNOUNCED_KERNEL_H
 

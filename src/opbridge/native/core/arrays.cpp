@@ -57,7 +57,7 @@ int builtin_type(int code) {
   return types[code];
 }
 
-// bfloat16 is no type of NumPy; ml_dtypes and others register one of that name.
+// NumPy has no bfloat16; ml_dtypes and others register a type of that name.
 bool is_bfloat16(PyArray_Descr* descr) {
   const char* name = descr->typeobj->tp_name;
   const char* dot = std::strrchr(name, '.');
@@ -138,7 +138,7 @@ bool ranges_meet(PyArrayObject* a, PyArrayObject* b) {
 bool share_memory(PyArrayObject* a, PyArrayObject* b) {
   if (!ranges_meet(a, b)) return false;
   Ref numpy = Ref::checked(PyImport_ImportModule("numpy"));
-  // Interleaved views need an exact answer, which in the worst case takes for ever; NumPy gives up after `max_work`.
+  // Interleaved views need an exact answer, which takes forever in the worst case; NumPy gives up after `max_work`.
   Ref answer = Ref::take(PyObject_CallMethod(numpy.get(), "shares_memory", "OOi", a, b, 10000));
   if (!answer) PyErr_Clear();
   return !answer || PyObject_IsTrue(answer.get());

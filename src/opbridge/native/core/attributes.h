@@ -20,7 +20,7 @@ std::string type_text(const ArgPlan& arg);
 // How the kernel gets a list of these.
 int32_t list_kind(Kind kind);
 
-// An argument that is no tensor.  Lists live in `memory`; strings in `value`.
+// Converts an argument that is not a tensor.  Lists live in `memory`; strings in `value`.
 ob_arg read_attribute(const OpPlan& op, const ArgPlan& arg, PyObject* value, ScratchArena& memory);
 
 // The argument where the caller leaves it out.  Lists live in `memory`; strings in `arg`.

@@ -29,7 +29,7 @@ Watched watched[] = {
     {SIGILL, "SIGILL", {}},   {SIGABRT, "SIGABRT", {}},
 };
 
-std::atomic<pid_t> teller{0};  // the thread whose crash is told; the first one is, whatever happens after it
+std::atomic<pid_t> teller{0};  // the thread whose crash is reported: the first one that crashes
 sigjmp_buf gave_up;
 constexpr char kHeaders[] = "include/opbridge/";  // as the host toolchain has a library's tables of lines call them
 constexpr int kPatience = 3000;                   // milliseconds for the debugger's tables
@@ -90,7 +90,7 @@ void look_behind_a_wild_call(RunningKernel& running, void* context) {
   if (const KernelLibrary* library = library_at(caller)) running = {library, caller, 0};
 }
 
-// False where it is no kernel's crash.
+// Returns false if no kernel has crashed.
 bool tell(const Watched& crash, void* context) {
   // Of the one thread that tells, and kept where a jump leaves them alone.
   static RunningKernel running;
@@ -134,9 +134,9 @@ void on_crash(int signal, siginfo_t* info, void* context) {
   pid_t nobody = 0;
   const Watched* crash = watched;
   while (crash->signal != signal) ++crash;
-  if (teller.load() == thread) siglongjmp(gave_up, 1);  // of what was looked at to tell of the first
+  if (teller.load() == thread) siglongjmp(gave_up, 1);  // a crash while the report of the first one reads memory
   const bool is_first = teller.compare_exchange_strong(nobody, thread);
-  // Several threads of a kernel crash at once; the process ends when the first has told of it.
+  // Several threads of a kernel may crash at once; the process ends when the first has reported.
   for (int waited = 0; !is_first && teller.load() != 0 && waited < 2 * kPatience; waited += 10) poll(nullptr, 0, 10);
   const bool told = is_first && tell(*crash, context);
   if (is_first && !told) teller.store(0);
@@ -145,12 +145,12 @@ void on_crash(int signal, siginfo_t* info, void* context) {
   const bool has_handler =
       before.sa_flags & SA_SIGINFO || (before.sa_handler != SIG_DFL && before.sa_handler != SIG_IGN);
   if (told || !has_handler) return hand_over(*crash, info);
-  // Not an operator's.  Whoever was there before may mend it, and we are needed again.
+  // Not a crash of an operator.  The previous handler may fix it, and this one stays installed.
   if (before.sa_flags & SA_SIGINFO) return before.sa_sigaction(signal, info, context);
   before.sa_handler(signal);
 }
 
-// What tells of a stack that is used up needs another; threads of others may have their own.
+// A handler of stack overflows needs another stack.  Threads of other libraries may have one already.
 void give_this_thread_another_stack() {
   stack_t now{};
   if (sigaltstack(nullptr, &now) != 0 || !(now.ss_flags & SS_DISABLE)) return;
@@ -171,7 +171,7 @@ void watch_for_crashes() {
     running_kernel();  // so that what unwinding needs is loaded before it is needed
     struct sigaction ours{};
     ours.sa_sigaction = on_crash;
-    // A crash while telling of one must come back to us.
+    // A crash in the handler must reach the handler again.
     ours.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER;
     for (Watched& one : watched) sigaction(one.signal, &ours, &one.before);
     return true;

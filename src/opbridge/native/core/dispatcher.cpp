@@ -5,7 +5,7 @@
 namespace opbridge {
 namespace {
 
-// More types than any process should have; the oldest makes room, so that types made in a loop are not kept for ever.
+// More types than any process should have; the oldest makes room, so that types created in a loop are not kept forever.
 constexpr size_t kMostTypes = 32;
 
 // The type of a first tensor, and what calls with it are forwarded to.

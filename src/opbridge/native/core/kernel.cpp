@@ -21,7 +21,7 @@ std::string dl_message() {
   return text ? text : "the loader gave no reason";
 }
 
-// The kernel behind a function that does not describe itself, where it is written to MindSpore's attribute block.
+// Returns the kernel of a function without a signature, if it expects the MindSpore attribute block.
 AotKernel* block_kernel(void* library, const std::string& symbol, ob_kernel function, PyObject* path) {
   const auto find = [&](const char* suffix) { return dlsym(library, (symbol + suffix).c_str()); };
   const AotFunctions functions{function, find("Init"), find("InferShape"), find("InferType")};

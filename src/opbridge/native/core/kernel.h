@@ -9,32 +9,32 @@
 
 namespace opbridge {
 
-// How a kernel is called: by `aot` where there is one, else by `function`.
+// How to call a kernel: by `aot` if it is set, otherwise by `function`.
 struct KernelEntry {
   ob_kernel function;
   const ob_signature* signature;  // null unless the kernel is written on kernel.h
-  AotKernel* aot;                 // null where the function is called as abi.h has it, by nobody in between
+  AotKernel* aot;                 // null if the function has the C call of abi.h and needs no conversion
 };
 
-// A function of an open library, to Python; whoever runs it keeps this alive, and it keeps the library open.
+// The Python object of a function in an open library.  Callers keep it alive, and it keeps the library open.
 struct Kernel {
   PyObject_HEAD KernelEntry entry;
   PyObject* path;
   PyObject* symbol;
 };
 
-// Null where `object` is no Kernel.
+// Returns null if `object` is not a Kernel.
 Kernel* as_kernel(PyObject* object);
 
-// A Kernel as this operator uses it, which must stay where it is; raises KernelError where the two do not fit.
+// Binds a Kernel to an operator, which must stay at its address; raises KernelError if they do not fit.
 Binding bound_kernel(PyObject* kernel, const OpPlan& op, const std::string& full_name);
 
 PyObject* new_kernel(const KernelEntry& entry, PyObject* path, PyObject* symbol);
 
-// A path as the system's calls take it.
+// Encodes a path for system calls.
 std::string encoded_path(PyObject* path);
 
-// What a function of opbridge.build.sources can tell about a library that does not load, or lacks a symbol.
+// Asks a function of opbridge.build.sources why a library does not load or lacks a symbol.
 std::string advice(const char* module, const char* function, PyObject* path, const std::string& subject);
 
 // load_kernel(path, symbol, shown=path) of the module.

@@ -12,7 +12,7 @@
 
 namespace opbridge {
 
-// Raises OpbridgeError where the bytes are no plan.
+// Raises OpbridgeError if the bytes are not a plan.
 OpPlan read_plan(const char* bytes, Py_ssize_t size, Py_ssize_t index);
 
 // An operator, with what every call would otherwise work out again.
@@ -53,7 +53,7 @@ class NumpyCall {
     size_t input;
     PyArrayObject* given;
   };
-  // What an output has to be like before it is allocated or taken from `out=`.
+  // The form that an output must have, before it is allocated or taken from `out=`.
   struct Layout {
     int ndim;
     const npy_intp* shape;

@@ -83,7 +83,7 @@ class Table {
     return storage.data();
   }
 
-  // Puts a tuple in the place of each list of tensors: Python code that runs from now on may change the list.
+  // Replaces each list of tensors by a tuple: Python code that runs later may change the list.
   void copy_lists(PyObject** values, KeptObjects& kept) const {
     for (size_t i = 0; i < names_.size(); ++i)
       if (is_tensor_[i] && values[i] && PyList_Check(values[i]))
@@ -179,7 +179,7 @@ class Table {
     key.append(reinterpret_cast<const char*>(&number), sizeof number);
   }
 
-  // Only what cannot be mistaken: an int is no bool and no float, and 0.0 is not -0.0.
+  // Writes unambiguous keys: an int differs from a bool and a float, and 0.0 from -0.0.
   bool write(PyObject* value, std::string& key) const {
     if (value == Py_None) return key += 'N', true;
     if (PyBool_Check(value)) return key += value == Py_True ? 'T' : 'F', true;

@@ -26,7 +26,7 @@ struct FixedArguments {
   std::vector<TensorSlot> slots;
 };
 
-// A Target whose outputs its `out` rules tell, with a kernel of ours behind it; nothing in it changes after it is made.
+// A Target that infers its outputs from `out` rules and runs an opbridge kernel.  It is immutable.
 class RuleTarget final : public Target {
  public:
   using Shape = std::vector<int64_t>;

@@ -64,7 +64,7 @@ class Values {
   }
 
  private:
-  // Hosts bring what a kernel does not ask to have strided as one contiguous piece.
+  // Hosts pass tensors contiguously unless the kernel accepts strides.
   static tvm_ffi::Tensor tensor(const ob_call& call, void* data, int ndim, int64_t* shape, int32_t dtype,
                                 int64_t* strides) {
     int64_t step = 1;

@@ -11,7 +11,7 @@ namespace opbridge::tvm_ffi {
 
 class Runtime;
 
-// A value that somebody must let go of.
+// A value with a reference that must be released.
 class Owned {
  public:
   explicit Owned(const Runtime& runtime) : runtime_(&runtime) {}

@@ -30,13 +30,14 @@ namespace {
 // resolve(call, device) -> capsule; set once, when the module is connected.
 PyObject* resolver;
 
-// What a program says of a call.
+// The description of a call in a program.
 struct Call {
   int64_t digest;
   std::string_view text;
 };
 
-// What went wrong in Python, which is set; the name of the exception says nothing to whoever reads XLA's message.
+// Returns the message of the Python exception that is set.  The name of its class would not help readers of XLA's
+// message.
 std::string python_error() {
   PyObject *type, *value, *traceback;
   PyErr_Fetch(&type, &value, &traceback);
@@ -57,7 +58,7 @@ class Targets {
   explicit Targets(const char* device) : device_(device) {}
 
   std::shared_ptr<Target> find(const Call& call) {
-    // A thread mostly runs the same calls again, and finds them here without a lock.
+    // A thread usually repeats its calls, and finds them here without a lock.
     thread_local std::array<Remembered, 64> remembered;
     Remembered& last = remembered[static_cast<uint64_t>(call.digest) % remembered.size()];
     const uint64_t now = version_.load(std::memory_order_acquire);
@@ -88,7 +89,7 @@ class Targets {
       if (const auto found = known_.find(call.digest); found != known_.end()) return found->second;
       version = version_.load(std::memory_order_relaxed);
     }
-    // Not under the lock: whoever holds Python's may be waiting for it.
+    // Not under the lock: the thread that holds the GIL may be waiting for it.
     std::shared_ptr<Target> target = resolved(call.text);
     const std::lock_guard lock(mutex_);
     // Forgotten meanwhile, it may be of an operator that was defined anew: it serves this call only.

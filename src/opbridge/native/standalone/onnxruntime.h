@@ -399,7 +399,7 @@ class Operator : public CustomOp {
     return found;
   }
 
-  // Types come without numbers, so that they are told even where no shape can be.
+  // Types do not depend on sizes, so they are inferred even if no shape can be.
   void infer(const Api& api, ShapeContext* context) const {
     size_t count = 0;
     check(api, api.ShapeInferContext_GetInputCount(context, &count), "to count inputs");

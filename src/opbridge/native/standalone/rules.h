@@ -4,7 +4,7 @@
 #define OPBRIDGE_NATIVE_STANDALONE_RULES_H
 
 #include "attributes.h"
-// Behind it, for the sake of the strings.
+// Must follow the include above, which selects the kind of std::string.
 #include "../mindspore_types.h"
 #include "../plan.h"
 #include "../rule_arguments.h"

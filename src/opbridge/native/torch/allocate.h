@@ -97,8 +97,8 @@ at::ScalarType run_rule(const Definition& definition, const OutPlan& out, const 
   }
 }
 
-// Half of the time that it takes to write a large output goes into the pages that it has not got yet; where Linux may
-// take larger ones (as NumPy asks for arrays, and PyTorch by THP_MEM_ALLOC_ENABLE), there are fewer.
+// Page faults take half of the time of writing a large output.  Huge pages, which NumPy requests for arrays and PyTorch
+// with THP_MEM_ALLOC_ENABLE, need fewer of them.
 inline at::Tensor empty_cpu(at::IntArrayRef sizes, at::ScalarType type) {
   at::Tensor made = at::detail::empty_cpu(sizes, type);
 #ifdef MADV_HUGEPAGE
@@ -146,7 +146,7 @@ inline void check_equal_shapes(const Definition& definition, const c10::IValue* 
 // The Meta kernel where the kernel's library describes the outputs; in kernel.h.
 void run_meta_from_kernel(const Definition& definition, const c10::IValue* values, Results& results);
 
-// A tensor with memory has no business beside one without; a single number goes anywhere, as it does in PyTorch.
+// Rejects calls that mix meta tensors with others.  Tensors of one number are allowed anywhere, as in PyTorch.
 inline void check_all_meta(const Definition& definition, const c10::IValue* values) {
   for (size_t i = 0; i < definition.plan.args.size(); ++i)
     each_tensor(values[i], [&](const at::Tensor& t) {

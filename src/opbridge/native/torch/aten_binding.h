@@ -153,7 +153,7 @@ inline std::optional<c10::IValue> plain_attribute(const c10::Argument& argument,
   return std::nullopt;
 }
 
-// An argument that is no tensor.  Empty: the value is not of its type, and `why`, where given, says so.
+// Converts an argument that is not a tensor.  Returns nothing if the value has another type, and explains it in `why`.
 inline std::optional<c10::IValue> attribute(const c10::Argument& argument, PyObject* object, std::string* why) {
   if (auto value = plain_attribute(argument, object)) return value;
   PyErr_Clear();  // of an int that is too large for a float
@@ -203,8 +203,8 @@ inline std::string text(PyObject* unicode) {
   return bytes;
 }
 
-// Lays a call out in schema order, converting tensors with `tensors(argument, object, why)`.  False: it does not fit
-// the overload, and `why`, where given, says so.
+// Arranges a call in schema order, converting tensors with `tensors(argument, object, why)`.  Returns false if it does
+// not fit the overload, and explains it in `why`.
 template <class Tensors>
 bool bind_call(const Overload& overload, const PythonCall& call, Tensors&& tensors, Stack& stack, std::string* why) {
   const std::vector<c10::Argument>& arguments = overload.schema().arguments();
@@ -281,8 +281,8 @@ std::string explanation(const std::vector<Overload>& overloads, const PythonCall
   return overloads.front().name + ": the arguments do not fit" + said;
 }
 
-// The first overload that takes a call.  A number is a tensor only where no overload takes it as a number.
-// `fits(overload, numbers_too, why)` leaves what it made of the arguments behind.
+// Returns the first overload that accepts a call.  A number becomes a tensor only if no overload accepts it as a
+// number. `fits(overload, numbers_too, why)` keeps the converted arguments.
 template <class Fits>
 const Overload& resolve(const std::vector<Overload>& overloads, const PythonCall& call, Fits&& fits) {
   for (const bool numbers_too : {false, true})

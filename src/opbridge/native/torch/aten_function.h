@@ -1,4 +1,4 @@
-// The object behind `ob.aten(name).numpy`: resolves overloads by the types of a call's arguments, and remembers.
+// Implements `ob.aten(name).numpy`: resolves overloads by the types of a call's arguments, and caches the choice.
 #ifndef OPBRIDGE_NATIVE_TORCH_ATEN_FUNCTION_H
 #define OPBRIDGE_NATIVE_TORCH_ATEN_FUNCTION_H
 

@@ -152,8 +152,8 @@ inline FunctionTarget& target_in(PyObject* capsule) {
   return dynamic_cast<FunctionTarget&>(**owner);
 }
 
-// The arguments of a call with a tensor of the meta device in the place of each of MindSpore's: what is fixed, and
-// where the others come from.
+// The arguments of a call with a meta tensor for each MindSpore tensor: the fixed values, and the sources of the
+// others.
 class SlotArguments {
  public:
   SlotArguments(const Overload& overload, const Tensors& slots, bool numbers_too)

@@ -156,7 +156,7 @@ struct FormulaNode final : torch::autograd::Node {
   std::mutex mutex_;
 };
 
-// What a call's tensors ask for beside the value, found in one pass over them.
+// What the tensors of a call require in addition to the value, found in one pass over them.
 struct Demand {
   bool gradient = false, tangent = false;
 

@@ -41,7 +41,7 @@ struct Failure : torch::PyTorchError {
   PyObject* type_;
 };
 
-// Sets another exception in the place of the one that is set, as `translate(exception)` says.
+// Replaces the current exception by `translate(exception)`.
 inline PyObject* raise_translated(PyObject* translate) {
   PyObject *type, *value, *trace;
   PyErr_Fetch(&type, &value, &trace);
@@ -58,7 +58,7 @@ enum Device { kCpu, kCuda, kNpu, kDeviceCount };
 
 inline const char* const device_names[kDeviceCount] = {"cpu", "cuda", "npu"};
 
-// The operator of PyTorch's that stands behind another one, or that rules are given to under its own name.
+// The PyTorch operator that another operator calls, or that gets rules under its own name.
 struct Forward {
   c10::OperatorHandle to;
   std::vector<int64_t> order;  // for each of its arguments, which of ours it is; kDefault: its own default
@@ -69,9 +69,9 @@ struct Forward {
 // Who answers for an operator.
 enum class Rulers {
   Plan,         // its plan, with our kernels
-  Operator,     // an operator of PyTorch's, for which it is a mere name
-  RulesByName,  // the rules of its plan and, for what they do not say, an operator of PyTorch's of another name
-  RulesOnIt,    // the same, where the rules are given to the operator of PyTorch's itself
+  Operator,     // a PyTorch operator; this one is another name for it
+  RulesByName,  // the rules of its plan, and otherwise a PyTorch operator of another name
+  RulesOnIt,    // the same, with the rules on the PyTorch operator itself
 };
 
 // A kernel as an operator uses it on one device; never freed, as its Definition is not.
@@ -155,7 +155,7 @@ inline bool differentiable_type(const at::Tensor& t) {
   return at::isFloatingType(t.scalar_type()) || at::isComplexType(t.scalar_type());
 }
 
-// Calls visit(tensor) for every defined tensor behind a value: a tensor, an optional one, or a list of either.
+// Calls visit(tensor) for every defined tensor in a value: a tensor, an optional one, or a list of either.
 template <class Visit>
 void each_tensor(const c10::IValue& value, Visit&& visit) {
   if (value.isTensor()) {
@@ -168,7 +168,7 @@ void each_tensor(const c10::IValue& value, Visit&& visit) {
   }
 }
 
-// Maps every tensor behind a value, keeping its form.
+// Maps every tensor in a value and keeps the value's structure.
 template <class Map>
 c10::IValue map_tensors(const c10::IValue& value, Map&& map) {
   if (value.isTensor()) return value.toTensor().defined() ? c10::IValue(map(value.toTensor())) : value;

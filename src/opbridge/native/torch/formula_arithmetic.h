@@ -80,7 +80,7 @@ class FormulaArithmetic : protected FormulaValues {
     return *over / *under - (*over % *under != 0 && (*over < 0) != (*under < 0) ? 1 : 0);
   }
 
-  // Numbers go as they are wherever an operator of PyTorch's takes one.
+  // Numbers stay numbers wherever a PyTorch operator accepts one.
   at::Tensor on_tensors(char sign, const c10::IValue& left, const c10::IValue& right) const {
     if (is_number(left)) {
       const at::Tensor& b = right.toTensor();

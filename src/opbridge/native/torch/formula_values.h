@@ -40,8 +40,8 @@ class FormulaValues {
     return value.isInt() || value.isSymInt() || value.isDouble() || value.isBool();
   }
 
-  // Where nothing takes a number as it is, it becomes a tensor that does not raise the dtype of the one beside it. That
-  // is no "wrapped number": to Python, and so to whatever traces there, PyTorch shows those as the numbers again.
+  // If no operator accepts a number, it becomes a tensor that does not promote the dtype of the other operand.  It is
+  // not a "wrapped number": PyTorch shows those to Python, and so to tracers, as numbers.
   at::Tensor as_tensor(const c10::IValue& value, const at::Tensor& beside = {}) const {
     if (value.isTensor()) return value.toTensor();
     if (!is_number(value)) fail("uses a " + value.tagKind() + " where a tensor is needed");

@@ -15,7 +15,7 @@
 
 namespace opbridge::torch_adapter {
 
-// Where the CPU reads the memory of a simulated device; whoever simulates it has loaded the function for all.
+// Returns where the CPU reads the memory of a simulated device.  The simulated device has loaded the function.
 inline void* in_window(void* address) {
   using Window = void* (*)(const void*);
   static const auto window = reinterpret_cast<Window>(dlsym(RTLD_DEFAULT, "ob_ascend_window"));

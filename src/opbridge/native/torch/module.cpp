@@ -146,8 +146,8 @@ void on_vmap_or_below(const Definition& definition, const c10::OperatorHandle& o
   below ? on_any_device(definition, op, keys, stack) : on_vmap(definition, op, keys, stack);
 }
 
-// Rules over an operator of PyTorch's.  Under its own name they are all there is to register; under another, what is
-// not said goes below.
+// Registers rules on top of a PyTorch operator.  Under its own name, only the rules are registered; under another name,
+// everything without a rule calls the PyTorch operator.
 void implement_rules(Entry& entry) {
   const Definition& definition = entry.now();
   const c10::OperatorHandle& to = definition.forward->to;
@@ -197,7 +197,7 @@ std::unique_ptr<Definition> make_definition(OpPlan plan, PyObject* find_kernel) 
   return definition;
 }
 
-// Nothing where the schema is somebody else's.
+// Returns nothing if another library has registered the schema.
 std::optional<c10::RegistrationHandleRAII> register_schema(const std::string& schema, const Definition& definition) {
   if (definition.rulers == Rulers::RulesOnIt) return std::nullopt;
   std::vector<at::Tag> tags = {at::Tag::pt2_compliant_tag};
@@ -207,7 +207,7 @@ std::optional<c10::RegistrationHandleRAII> register_schema(const std::string& sc
 
 void define_first(std::unique_ptr<Definition> definition) {
   const OpPlan& plan = definition->plan;
-  // What PyTorch refuses, such as a name that is somebody else's, is thrown here, before there is an entry.
+  // PyTorch's errors, such as a name that is taken, are thrown here, before an entry exists.
   auto schema = register_schema(plan.schema, *definition);
   Entry& entry = entries()[definition->full_name];
   entry.schema = std::move(schema);
@@ -222,8 +222,8 @@ std::string define_again(Entry& entry, std::unique_ptr<Definition> definition) {
   std::string old = entry.now().plan.schema;
   const bool same = old == definition->plan.schema;
   if (!same) {
-    // The kernels stay: with its last registration PyTorch would free the operator, and who holds the overload, as
-    // compiled programs do, goes on calling it.
+    // The kernels stay: PyTorch would free the operator with its last registration, and compiled programs that hold the
+    // overload would still call it.
     entry.schema.reset();
     try {
       entry.schema = register_schema(definition->plan.schema, *definition);
@@ -246,7 +246,7 @@ std::string define(std::unique_ptr<Definition> definition) {
 }
 
 // define(plan: bytes, index: int, find_kernel, forward=None) -> str
-// `forward`: name and overload of an operator of PyTorch's, and for each of its arguments which of ours it is, or -1.
+// `forward`: name and overload of a PyTorch operator, and for each of its arguments the index of ours, or -1.
 PyObject* py_define(PyObject*, PyObject* args) {
   HANDLE_TH_ERRORS
   PyObject* bytes = nullptr;

@@ -1,4 +1,4 @@
-// Loops of kernels on PyTorch's own threads: its thread count, and no second set of threads beside it.
+// Runs kernel loops on PyTorch's threads, so that its thread count applies and no second pool exists.
 #ifndef OPBRIDGE_NATIVE_TORCH_PARALLEL_H
 #define OPBRIDGE_NATIVE_TORCH_PARALLEL_H
 
@@ -20,9 +20,8 @@ void omp_set_num_threads(int threads);
 
 namespace opbridge::torch_adapter {
 
-// For a call on a thread of MindSpore's, while another one of MindSpore's waits for it without sleeping: OpenMP's
-// threads do not sleep either, and one more of them than there are cores left takes the others' time, milliseconds at
-// once.
+// For a call on a MindSpore thread while another MindSpore thread waits in a busy loop.  OpenMP threads do not sleep
+// either: one more of them than there are free cores delays the others by milliseconds.
 class OneThreadFewer {
  public:
 #if AT_PARALLEL_OPENMP

@@ -1,5 +1,5 @@
-// The object behind `op(x, y)` for PyTorch tensors: plain arguments go straight to the operator, anything unusual goes
-// through torch.ops, which knows every rule of PyTorch's own calls and words its own errors.
+// Implements `op(x, y)` for PyTorch tensors.  Plain arguments go directly to the operator.  Everything unusual goes
+// through torch.ops, which implements all of PyTorch's calling rules and errors.
 #ifndef OPBRIDGE_NATIVE_TORCH_PYTHON_H
 #define OPBRIDGE_NATIVE_TORCH_PYTHON_H
 

@@ -43,7 +43,7 @@ class Rerun {
     return calls_ == 1 && same ? name_ : std::nullopt;
   }
 
-  // False: somebody else has taken the key.
+  // Returns false if another library uses the key.
   static bool is_possible() {
     static const bool registered = [] {
       try {

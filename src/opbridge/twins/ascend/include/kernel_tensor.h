@@ -1,4 +1,4 @@
-// A part of the interface, which some kernels include beside the whole.
+// A part of kernel_operator.h that some kernels include in addition to it.
 #ifndef OPBRIDGE_ASCEND_KERNEL_TENSOR_H
 #define OPBRIDGE_ASCEND_KERNEL_TENSOR_H
 

@@ -27,8 +27,8 @@ aclError check_bounds(const char* call, const char* operand, const void* address
                                              std::to_string(memory->bytes));
 }
 
-// What the kind of a copy says of one of its ends; acl takes host memory that nobody has registered, so no more than
-// memory of a device in the place of the host's can be told.
+// Checks one end of a copy against the copy's kind.  acl accepts unregistered host memory, so the only detectable
+// mistake is device memory in place of host memory.
 aclError check_place(const void* address, const char* operand, bool on_device) {
   if (on_device || ob_ascend_device_find(address) == nullptr) return ACL_SUCCESS;
   return failed(ACL_ERROR_INVALID_PARAM,

@@ -1,4 +1,4 @@
-// Kernels behind the plain C call, run for a host that calls an operator.
+// Runs kernels with the plain C call for a host that calls an operator.
 #include <host_call.h>
 #include <opbridge/abi.h>
 #include <opbridge_ascend/aot.h>

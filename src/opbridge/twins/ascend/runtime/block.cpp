@@ -42,8 +42,8 @@ bool is_covered_by_compiler(pipe_t before, pipe_t after) {
   return (before == PIPE_S && is_one(after)) || (after == PIPE_S && is_one(before));
 }
 
-// Whether a tensor was given back and nobody else has its memory yet: using it is no harm until somebody has, and who
-// has it next is held against that use by the clocks.
+// Returns whether a tensor was freed and its memory not allocated again.  Using it is harmless until then; the clocks
+// compare the next owner's accesses with this use.
 bool is_lying_idle(const Buffer& buffer, const Local& local) {
   return buffer.state == State::idle && buffer.bytes > 0 && buffer.generation == local.generation + 1;
 }

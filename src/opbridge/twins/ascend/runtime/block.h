@@ -33,7 +33,7 @@ struct Buffer {
   AscendC::TPosition position;
   State state;
   uint16_t generation;
-  Clock handed;  // by whoever had it last
+  Clock handed;  // by its last owner
   Place place;   // of the last call for it
 };
 
@@ -72,7 +72,7 @@ class Block {
   void access(const Global& global, const void* at, size_t bytes, bool writes);
   size_t load(const Global& global, const void* at, size_t bytes);
   void forget_doubtful(const Local& to_memory, const void* to, const void* from, size_t bytes);
-  // An access that leaves open whether the bytes are known, and what says so of each of them.
+  // Records an access without checking that its bytes are known; `known` returns the flags of its bytes.
   size_t touch(const Local& local, const void* at, size_t bytes, bool writes);
   uint8_t* known(const Local& local, const void* at);
   std::string describe(const Local& local, const void* at) const;
@@ -122,7 +122,7 @@ class Block {
   Flag& flag(pipe_t from, pipe_t to, int id) { return flags_[from][to][id]; }
   uint8_t& events(pipe_t from, pipe_t to) { return events_[from][to]; }
 
-  // The block has ended in a division by zero, somewhere behind its last instruction.
+  // The block has ended in a division by zero, somewhere after its last instruction.
   void report_division();
   // The number that the instruction under way was given looks like that of a variable without a value.
   void suspect_unset();

@@ -26,7 +26,7 @@ void Launch::wait_until(std::unique_lock<std::mutex>& lock, Ready ready, uint32_
     }
     changed_.wait(lock, [this, mine = turn_] { return turn_ != mine || stuck_; });
     if (!stuck_) continue;
-    // A block that ended because of a mistake says so itself.
+    // A block that ended because of a mistake has reported it.
     if (reports_.empty()) {
       const std::string count = std::to_string(ended_) + " of " + std::to_string(all_cores());
       reports_.push_back({Kind::sync_all,

@@ -192,7 +192,7 @@ void ob_ascend_device_free(ob_ascend_memory* memory) {
   const std::unique_lock<std::shared_mutex> lock(state.mutex);
   char* const address = static_cast<char*>(memory->address);
   const uint64_t capacity = memory->capacity;
-  // New pages in the place of the old ones give the memory back to the system.
+  // Replacing the pages returns the memory to the system.
   constexpr int kFlags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED;
   mmap(window_of(state, address), capacity, PROT_NONE, kFlags, -1, 0);
   state.by_address.erase(address);

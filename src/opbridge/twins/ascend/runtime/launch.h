@@ -40,8 +40,8 @@ struct Work {
 // One kernel on all its cores; alive until the last of them has ended.
 class Launch {
  public:
-  // `log` is null where nobody wants to know what was written, `recordings` where nobody profiles.  Of what loads bring
-  // of `doubtful`, nothing is known.
+  // `log` is null if writes are not recorded, `recordings` if nothing is profiled.  Loads from `doubtful` return
+  // unknown bytes.
   Launch(const Work& work, uint32_t blocks, bool checked, Writes* log = nullptr, Recordings* recordings = nullptr,
          const Doubtful* doubtful = nullptr)
       : cores_(blocks * work.cores_per_block),
@@ -101,7 +101,7 @@ class Launch {
   void go_on_together();
   void block_ended(Block& block);
   uint32_t all_cores() const { return cores_ + cubes_; }
-  // Waits for what only other blocks can bring about; who does so calls others_go_on.
+  // Waits for something that only other blocks can do; they call others_go_on.
   template <class Ready>
   void wait_until(std::unique_lock<std::mutex>& lock, Ready ready, uint32_t core, const char* call, const Place& at);
   void others_go_on();
@@ -144,7 +144,7 @@ class Launch {
   std::atomic<uint32_t> cubes_{0};
   uint32_t serving_ = 0;  // of these
   uint32_t both_waiting_ = 0, both_phase_ = 0;
-  // In the place of threads that wait for others, for blocks that have not begun.
+  // Run blocks that have not begun while other threads wait.
   std::vector<std::thread> helpers_;
   std::vector<Report> reports_, suspicions_;
   std::vector<TouchedBy> touched_;

@@ -120,8 +120,8 @@ void clean_cache(const void* address) {
   if (registers().checked) Block::current().clean_cache(address);
 }
 
-// What a load reads behind a tensor, to the end of a block, is memory of the device too: allocations are longer than
-// was asked for by as much and more.
+// A load may read past a tensor to the end of a block.  That is device memory, too: allocations are longer than
+// requested by at least as much.
 size_t Block::load(const Global& global, const void* at, size_t bytes) {
   if (bytes == 0) return 0;
   const size_t there = check_bounds(global, at, bytes, false, kBlockBytes - 1);
@@ -168,7 +168,7 @@ size_t Block::check_bounds(const Global& global, const void* at, size_t bytes, b
     fail(Kind::out_of_bounds, what + " outside of all memory that the kernel was given", where(),
          {{"address", described_outside(first)}});
   }
-  // What SetGlobalBuffer was told is all that is known.
+  // Only the size passed to SetGlobalBuffer is known.
   return global.bytes > 0 ? there(global.data, global.bytes, "the tensor, as passed to SetGlobalBuffer") : bytes;
 }
 

@@ -80,7 +80,7 @@ class Sweep {
     if (!is_over(old, next) && is_race(old, next)) found(old, next);
   }
   void found(const Mine& a, const Mine& b) {
-    // Of a pair, the one that reads is told of; of two that write, the first block's.
+    // The report names the reader of a pair; of two writers, that of the first block.
     const bool is_a = b.touch->use != Use::read && (a.touch->use == Use::read || a.by->core < b.by->core);
     const Mine& one = is_a ? a : b;
     const Mine& other = is_a ? b : a;

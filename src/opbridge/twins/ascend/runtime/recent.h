@@ -24,7 +24,7 @@ class Recent {
 
   void add(const Access& access) {
     Access& last = all_[(next_ + kMost - 1) % kMost];
-    // The rows of one instruction often lie one behind the other.
+    // The rows of one instruction are often contiguous.
     if (last.time == access.time && last.end == access.begin && last.writes == access.writes) {
       last.end = access.end;
       return;

@@ -41,7 +41,7 @@ enum class Kind : uint8_t {
   bad_launch,
 };
 
-// One finding, complete: whoever prints it asks nothing more.
+// One finding with everything that printing it needs.
 struct Report {
   Kind kind;
   std::string what;               // one sentence

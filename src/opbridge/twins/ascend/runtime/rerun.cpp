@@ -125,7 +125,8 @@ std::vector<Report> run_on_several(const Work& work, uint32_t blocks) {
   Launch launch(work, blocks, true, &first);
   std::vector<Report> reports = launch.run();
   reports = with_doubts(launch, work, blocks, std::move(reports));
-  // A kernel that has not asked was told by its host how the work is divided, and is right on that number alone.
+  // A kernel that has not asked for the number of blocks gets the division from its host, and is right for that number
+  // only.
   if (!reports.empty() || !launch.asked_for_count()) return reports;
   first.undo();
   for (const uint32_t again : {1u, 2u}) {

@@ -12,8 +12,8 @@ namespace opbridge_ascend {
 
 // What one run writes to global memory, and what was there before.
 //
-// Two kinds of bytes are no result: those that atomics change, whose last bit depends on an order, and those that the
-// kernel reads after it has written them, which are its workspace.
+// Two kinds of bytes do not count as results: those that atomics change, whose last bit depends on an order, and those
+// that the kernel reads after it has written them, which are its workspace.
 class Writes {
  public:
   void add(const uint8_t* at, size_t bytes, Use use, const Site& site, uint32_t block);

@@ -16,7 +16,7 @@ const Soc* chosen_soc() {
   const char* const name = getenv("OPBRIDGE_ASCEND_SOC");
   if (name == nullptr || *name == '\0') return &chips[0];
   for (const Soc& chip : chips) {
-    // SOC_VERSION has the variant behind it: Ascend910B3, Ascend310P1.
+    // SOC_VERSION ends with the variant: Ascend910B3, Ascend310P1.
     if (strncmp(name, chip.name, strlen(chip.name)) == 0) return &chip;
   }
   return nullptr;

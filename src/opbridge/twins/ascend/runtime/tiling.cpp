@@ -1,4 +1,4 @@
-// Tiling structs: what the host has written is held against what the kernel reads.
+// Compares the tiling struct that the host has written with the one that the kernel reads.
 #include <opbridge_ascend/launch.h>
 #include <string.h>
 

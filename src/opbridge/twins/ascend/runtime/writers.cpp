@@ -12,7 +12,7 @@
 namespace opbridge_ascend {
 namespace {
 
-// Of each launch since somebody asked for it.
+// One entry for each launch since recording began.
 struct Noted {
   std::mutex mutex;
   bool wanted = false;

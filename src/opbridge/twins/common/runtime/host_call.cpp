@@ -30,7 +30,7 @@ const ob_call* opbridge_host(const void* extra) {
   return magic == OB_CALL_MAGIC ? static_cast<const ob_call*>(extra) : nullptr;
 }
 
-// What opbridge tells a kernel, as a kernel on a GPU is told it.
+// What opbridge passes to a kernel, as it does on a GPU.
 struct DeviceCall {
   const Lender& lender;
   ob_call call;
@@ -65,7 +65,7 @@ struct DeviceCall {
     return memory;
   }
 
-  // The argument whose tensor this is: a list has several, and the outputs come behind all of them.
+  // The argument whose tensor this is: a list has several, and the outputs follow all inputs.
   std::string name_of(int param) const {
     if (host == nullptr) return "params[" + std::to_string(param) + "]";
     if (param >= host->n_inputs) return "output " + std::to_string(param - host->n_inputs);
@@ -81,7 +81,7 @@ struct DeviceCall {
   }
 };
 
-// The elements that a tensor reaches, from the first to behind the last, counted from where its pointer points.
+// The elements that a tensor reaches, from the first to one past the last, relative to its pointer.
 struct Reach {
   int64_t begin = 0, end = 1;
 
@@ -96,7 +96,7 @@ struct Reach {
   }
 };
 
-// While it lives, the tensors of this thread's call are lent.
+// Maps the tensors of this thread's call during its lifetime.
 class Announcement {
  public:
   explicit Announcement(bool& state) : state_(state) { state_ = true; }
@@ -153,7 +153,7 @@ int run_for_host(const Lender& lender, HostFunction function, const char* name, 
   static thread_local bool announced = false;
   if (announced) return function(nparam, params, ndims, shapes, dtypes, stream, extra);
   const Announcement until_it_returns(announced);
-  // What is reported is told to the call it comes from, so one runs at a time; its blocks use all processors.
+  // Reports belong to the running call, so only one call runs at a time; its blocks use all processors.
   static std::mutex& under_way = *new std::mutex;
   const std::lock_guard<std::mutex> lock(under_way);
   lender.what_failed();  // what is left of other uses of the device is not this kernel's

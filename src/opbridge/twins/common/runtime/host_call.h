@@ -31,7 +31,7 @@ struct Lender {
   std::string (*what_failed)();
 };
 
-// Lends the tensors, calls, and tells a failure as the host expects it; the device is as good as new afterwards.
+// Maps the tensors, calls the function, and reports a failure in the host's form.  The device is usable afterwards.
 int run_for_host(const Lender& lender, HostFunction function, const char* name, const HostCall& of_host);
 
 }  // namespace opbridge_twins

@@ -31,8 +31,8 @@ class Reports {
   void attach_host();
   bool has_host();
 
-  // Shows what has not been shown under this key; more than anybody reads is counted only.  What is no failure goes to
-  // stderr, once a process, also where a host asks for the rest.
+  // Shows each key once; after a limit, reports are only counted.  Notes that are not failures go to stderr, once per
+  // process, even if a host asks for the failures.
   template <class Write>
   void show(const std::string& key, bool is_failure, Write write) {
     const std::lock_guard<std::mutex> lock(mutex_);

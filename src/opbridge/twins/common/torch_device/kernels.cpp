@@ -29,7 +29,7 @@ void check_options(std::optional<at::Layout> layout, std::optional<bool> pinned)
 }
 
 at::Tensor unwritten(at::Tensor made) {
-  // No byte but 0 and 1 is a truth value, not even to whoever reads what nobody wrote.
+  // Only the bytes 0 and 1 are valid booleans, also in unwritten memory.
   if (made.scalar_type() != at::kBool) mark_unwritten(made.storage().mutable_data(), made.storage().nbytes());
   return made;
 }
@@ -206,8 +206,8 @@ TORCH_LIBRARY_IMPL(aten, OPBRIDGE_KEY, m) {
   m.impl("unfold", at::native::unfold);
 }
 
-// A copy reads conjugated and negated tensors as they are: making them plain would be a copy again.  Of several
-// simulated devices in a process the first says so for all.
+// A copy reads conjugated and negated tensors unchanged, because resolving them would be another copy.  The first
+// simulated device of a process registers this for all.
 void leave_as_it_is(torch::Library& library, c10::DispatchKey key) {
   const auto copy = c10::Dispatcher::singleton().findSchemaOrThrow("aten::_copy_from", "");
   if (!copy.hasKernelForDispatchKey(key)) library.impl("_copy_from", torch::CppFunction::makeFallthrough());

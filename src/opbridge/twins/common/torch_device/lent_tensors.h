@@ -14,9 +14,9 @@ class LentTensors {
  public:
   explicit LentTensors(c10::Device device) : device_(device) {}
 
-  // A sparse one is lent with its parts.
+  // Maps a tensor for the CPU; a sparse tensor with its parts.
   at::Tensor lend(const at::Tensor& tensor, bool to_be_written = false);
-  // A tensor that a kernel of the CPU gave: one that was lent, a view of one, or new.
+  // Converts the result of a CPU kernel: a mapped tensor, a view of one, or a new tensor.
   at::Tensor give(const at::Tensor& result);
   // Takes over what the kernel did to tensors that it was to write: other sizes, and more memory for them.
   void settle();
@@ -27,7 +27,7 @@ class LentTensors {
     at::Tensor own, lent;
     bool to_be_written;
   };
-  // One for each storage, so that tensors that share memory still do when they are lent.
+  // One for each storage, so that tensors that share memory share it after mapping, too.
   struct LentStorage {
     c10::Storage own, lent;
   };

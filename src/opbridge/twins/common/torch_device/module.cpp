@@ -1,5 +1,5 @@
-// The module behind opbridge.npu, and the one behind opbridge.cuda_twin: importing it changes nothing but the
-// dispatcher; `start` brings up the devices.
+// The native module of opbridge.npu and of opbridge.cuda_twin.  Importing it changes only the dispatcher; `start`
+// creates the devices.
 #include <torch/csrc/utils/pybind.h>
 
 #include "device.h"

@@ -1,4 +1,4 @@
-// What Python is told of one of the devices alone.
+// Python bindings that only one of the devices has.
 #ifndef OPBRIDGE_TORCH_DEVICE_OWN_BINDINGS_H
 #define OPBRIDGE_TORCH_DEVICE_OWN_BINDINGS_H
 

@@ -33,7 +33,7 @@ Piece* allocate_piece(c10::DeviceIndex device, uint64_t bytes);
 void free_piece(Piece* piece);
 // The piece that an address, of the device or in the window, lies in; null for any other address.
 Piece* find_piece(const void* address);
-// Whose memory it is, a tensor's or not; -1 for any that is no device's.
+// Returns the device that owns the memory, of a tensor or not; -1 if no device does.
 c10::DeviceIndex device_at(const void* address);
 // The address on the device of an address in the window, and the other way round; others are given back as they are.
 void* on_device(const void* window);

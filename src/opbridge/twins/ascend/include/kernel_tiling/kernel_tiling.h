@@ -44,12 +44,12 @@ struct TilingData {
 #define TILING_DATA_FIELD_DEF_STRUCT(Type, field) \
   OPBRIDGE_ASCEND_NOTE_FIELD(Type, field, 0)      \
   Type field = {};
-// With a semicolon of its own: hosts write one behind it, or none.
+// Ends with a semicolon, because some hosts write one after it and some do not.
 #define END_TILING_DATA_DEF \
   }                         \
   ;
 
-// What the high-level functions are told of their shapes.  On hardware these carry more, on how local memory is used.
+// The shapes for the high-level functions.  On hardware, these structs also describe the use of local memory.
 namespace AscendC {
 
 // Of rows of srcK elements; what the twin needs of the tiling that the host computes.

@@ -5,7 +5,7 @@
 #include "kernel_operator.h"
 #include "opbridge_ascend/matmul.h"
 
-// Of a source that says so the kernels run on the core with the matrix unit alone, and not beside it.
+// Sources that define this run their kernels only on the core with the matrix unit.
 #ifdef ASCENDC_CUBE_ONLY
 #undef OPBRIDGE_ASCEND_CORES
 #define OPBRIDGE_ASCEND_CORES ::opbridge_ascend::Cores::unsaid

@@ -13,7 +13,7 @@ constexpr uint32_t BRCB_BROADCAST_NUMBER = 8, BLOCK_CUBE = 16, MAX_REPEAT_TIMES 
 constexpr uint32_t ONE_BLK_SIZE = 32, ONE_BLK_FLOAT_NUM = 8, ONE_BLK_HALF_NUM = 16;
 constexpr uint32_t ONE_REPEAT_BYTE_SIZE = 256, ONE_REPEAT_FLOAT_SIZE = 64, ONE_REPEAT_HALF_SIZE = 128;
 
-// What of the unified buffer is left for tensors beside what the high-level functions keep for themselves.
+// The part of the unified buffer for tensors; the high-level functions reserve the rest.
 constexpr uint32_t TOTAL_VEC_LOCAL_SIZE = 184 * 1024;
 
 constexpr uint64_t FULL_MASK = 0xffffffffffffffff;

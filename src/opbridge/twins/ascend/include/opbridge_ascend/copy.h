@@ -184,8 +184,8 @@ Rows one_row(Instruction& instruction, uint32_t count) {
                             "a multiple of 32; DataCopyPad copies any number");
   return {1, bytes, 0, 0};
 }
-// The documented condition is on count * sizeof(T), where sizeof(int4b_t) is 1: half of such a count may end inside of
-// a block, and a load brings all of it.
+// The documented condition is on count * sizeof(T), where sizeof(int4b_t) is 1.  Half of such a count may end inside of
+// a block, and a load reads the whole block.
 template <class T>
 Rows one_loaded_row(Instruction& instruction, uint32_t count) {
   if (kInByte<T> == 1 || count % kBlockBytes != 0) return one_row<T>(instruction, count);

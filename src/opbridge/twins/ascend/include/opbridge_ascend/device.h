@@ -1,4 +1,4 @@
-// Memory of the devices: addresses that hosts pass around and cannot read, and a window behind which their bytes lie.
+// Device memory: addresses that hosts pass on but cannot read, and a window through which the twin reads their bytes.
 #ifndef OPBRIDGE_ASCEND_DEVICE_H
 #define OPBRIDGE_ASCEND_DEVICE_H
 

@@ -4,7 +4,7 @@
 
 #include "fractal.h"
 
-// With what a value is stored: some of these have their scale from a tensor, and those the twin has not got.
+// The conversion of stored values.  The twin lacks the modes that take their scale from a tensor.
 enum QuantMode_t {
   NoQuant,
   F322F16,
@@ -22,7 +22,7 @@ namespace AscendC {
 using ::QuantMode_t;
 
 enum class CO2Layout : uint8_t { NZ, ROW_MAJOR };
-// A constant of the call: how the rows of the result lie, in fractals or behind each other.
+// A constant of the call: the layout of the result, as fractals or as consecutive rows.
 struct FixpipeConfig {
   CO2Layout format;
 };

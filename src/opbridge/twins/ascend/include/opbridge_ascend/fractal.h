@@ -84,7 +84,7 @@ void into_fractals(Instruction& instruction, const LocalTensor<T>& dst, const T*
         const uint32_t fractal_row = column / kWidth * p.dstNzC0Stride + row * p.dstNzNStride;
         T* const to = dst.data() + size_t{i} * p.dstNzMatrixStride + size_t{fractal_row} * kWidth;
         instruction.writes(dst.memory(), to, kBlockBytes);
-        // Behind the last column a fractal's row is filled up with zeros.
+        // After the last column, the row of a fractal is filled with zeros.
         for (uint32_t j = 0; j < kWidth; ++j) to[j] = column + j < p.dValue ? from[column + j] : T(0);
       }
     }
@@ -100,7 +100,7 @@ void DataCopy(const LocalTensor<T>& dst, const GlobalTensor<T>& src, const Nd2Nz
                         [&](const T* from, size_t bytes) { instruction.reads(src.memory(), from, bytes); });
 }
 
-// From the unified buffer to L1, by way of global memory that the kernel does not see.
+// Copies from the unified buffer to L1, through global memory that the kernel does not see.
 template <class T>
 void DataCopy(const LocalTensor<T>& dst, const LocalTensor<T>& src, const Nd2NzParams& p, Place at = Place::here()) {
   Instruction instruction("DataCopy", PIPE_MTE3, at);

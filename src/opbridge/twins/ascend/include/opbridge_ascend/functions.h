@@ -40,7 +40,7 @@ template <class T>
 Strided<T> operand(const LocalTensor<T>& tensor) {
   return {tensor};
 }
-// A number in the place of a tensor: the same for each element.
+// Replaces a tensor by a number, which is the same for each element.
 template <class T>
 struct Constant {
   T value;
@@ -220,7 +220,7 @@ OPBRIDGE_ASCEND_CLAMP(ClampMax, scalar < x ? scalar : x)
 OPBRIDGE_ASCEND_CLAMP(ClampMin, x < scalar ? scalar : x)
 #undef OPBRIDGE_ASCEND_CLAMP
 
-// Of two tensors; Power takes a scalar in the place of one of them too.
+// A function of two tensors; Power also takes a scalar instead of one of them.
 #define OPBRIDGE_ASCEND_FUNCTION_OF_TWO(Name, First, Second, result, ...)                                         \
   template <class T, bool isReuseSource = false>                                                                  \
   void Name(const LocalTensor<T>& dst, First src0, Second src1, const uint32_t count, Place at = Place::here()) { \

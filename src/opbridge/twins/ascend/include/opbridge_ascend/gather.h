@@ -40,7 +40,7 @@ uint32_t element_at(Instruction& instruction, uint32_t bytes) {
   return bytes / static_cast<uint32_t>(sizeof(T));
 }
 
-// f(lane of the strided operand, offset in elements) for each lane that takes part; offsets stand behind each other.
+// Calls f(lane of the strided operand, offset in elements) for each active lane; the offsets are contiguous.
 template <class T, class F>
 void by_offsets(Instruction& instruction, const Lanes& lanes, const Strided<T>& strided,
                 const LocalTensor<uint32_t>& offsets, uint32_t base, F f) {

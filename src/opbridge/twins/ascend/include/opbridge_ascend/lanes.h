@@ -13,7 +13,7 @@
 namespace AscendC {
 
 namespace detail {
-// Not beside the documents' names, where a kernel's own constants would meet them.
+// Not in the namespace of the documented names, where they could collide with constants of a kernel.
 using opbridge_ascend::kBlockBytes;
 using opbridge_ascend::kMaxRepeats;
 using opbridge_ascend::kRepeatBytes;
@@ -74,7 +74,7 @@ void set_first(uint64_t (&mask)[n], uint64_t count) {
   }
 }
 
-// By way of a member type, from which C++ deduces nothing.
+// A member type, from which C++ deduces nothing.
 template <class T>
 struct Same {
   using type = T;
@@ -188,7 +188,7 @@ Lanes repeated(Instruction& instruction, const Mask& mask, int64_t repeats, uint
   return lanes;
 }
 
-// A tensor as an instruction with repeats walks it; it checks nothing, which whoever makes it has done.
+// A tensor in the order in which an instruction with repeats accesses it.  The caller has checked the accesses.
 template <class T>
 struct Strided {
   static constexpr uint32_t kPerBlock = kBlockBytes / sizeof(T);
@@ -296,7 +296,7 @@ class Unknown {
   }
   bool has(size_t place) const { return place < elements_.size() && elements_[place]; }
   bool any() const { return !elements_.empty(); }
-  // Behind the instruction's own writes.
+  // Call this after the writes of the instruction.
   template <class T>
   void spread(Instruction& instruction, const Lanes& lanes, const Strided<T>& dst) const {
     if (elements_.empty()) return;
@@ -356,8 +356,8 @@ template <class F>
 constexpr bool kBitwise =
     std::is_same_v<F, AndOperation> || std::is_same_v<F, OrOperation> || std::is_same_v<F, NotOperation>;
 
-// The documents' rule for one memory as source and destination: all of it, or else what a repeat writes would be read
-// by itself or by the next one.  Told of tensors without gaps.
+// The documented rule for operands that share memory: they must coincide, because otherwise a repeat reads what it or
+// an earlier repeat has written.  Applies to tensors without gaps.
 template <class D, class S>
 void same_or_apart(Instruction& instruction, const Lanes& lanes, const Strided<D>& dst, const Strided<S>& src,
                    const char* distance) {

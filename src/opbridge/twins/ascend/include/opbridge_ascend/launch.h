@@ -25,7 +25,7 @@ typedef struct ob_ascend_kernel {
 // Runs body(state) on each core of each block, on all processors; 0, or an error that has been reported.
 uint32_t ob_ascend_launch(const ob_ascend_kernel* kernel, uint32_t blocks);
 
-// Whether launches to come run nothing, so that what their kernels compute is told from what others do.
+// Sets whether later launches run nothing, to separate the results of kernels from those of other code.
 void ob_ascend_mute(int on);
 
 // Memory of the host's that kernels may use, and whose bounds are watched.
@@ -60,8 +60,8 @@ const char* ob_ascend_take_reports();
 
 namespace opbridge_ascend {
 
-// What a kernel runs on.  Mixed ones run on the core with the matrix unit and on those with vector units beside it: as
-// many as the chip has, or one.
+// The cores that a kernel runs on.  Mixed kernels run on the core with the matrix unit and on its vector cores: on all
+// of them, or on one.
 enum class Cores { unsaid, vector, cube, mixed, mixed_with_one };
 
 template <class Call>
@@ -122,8 +122,8 @@ Configured<cores, Kernel> configured(const char* name, Kernel kernel, uint32_t b
 
 }  // namespace opbridge_ascend
 
-// Of kernels that do not say of which type they are.  In a source that says REGIST_MATMUL_OBJ they are mixed, as a core
-// with a matrix unit has two with vector units, and a kernel that multiplies runs on each of these.
+// The cores of kernels that declare no type.  In a source with REGIST_MATMUL_OBJ they are mixed: a core with a matrix
+// unit has two vector cores, and a kernel that multiplies runs on each of these.
 #ifndef OPBRIDGE_ASCEND_CORES
 #define OPBRIDGE_ASCEND_CORES ::opbridge_ascend::Cores::unsaid
 #endif

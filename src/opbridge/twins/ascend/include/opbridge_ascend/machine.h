@@ -1,8 +1,8 @@
-// What the twin's library does for the headers: one block's local memory, queues, pipes and flags.
+// The functions of the twin's library for the headers: local memory, queues, pipes and flags of one block.
 //
-// A block runs on one thread, its instructions in program order.  Beside that order, each pipe of the hardware has a
-// vector clock: what it knows to be finished on every other pipe.  Flags, queues and barriers hand clocks on, and an
-// access that no clock orders behind the one before it is a missing synchronisation, although it came later here.
+// A block runs on one thread, with its instructions in program order.  In addition, each pipe of the hardware has a
+// vector clock: the work of every other pipe that it knows to be complete.  Flags, queues and barriers pass clocks on.
+// An access that no clock orders after the previous one lacks a synchronisation, although it ran later here.
 #ifndef OPBRIDGE_ASCEND_MACHINE_H
 #define OPBRIDGE_ASCEND_MACHINE_H
 
@@ -124,11 +124,11 @@ class Instruction {
   void writes(const Global& global, const void* at, size_t bytes) {
     if (checked_) access(global, at, bytes, true);
   }
-  // A load of whole blocks, of which the last may end behind the memory: how many bytes are there.
+  // Checks a load of whole blocks, the last of which may end after the memory; returns how many bytes exist.
   size_t loads(const Global& global, const void* at, size_t bytes) {
     return checked_ ? load(global, at, bytes) : bytes;
   }
-  // Behind such a load: what it brought from where other blocks write meanwhile is unknown.
+  // Call this after such a load: bytes that other blocks write at the same time are unknown.
   void loaded(const Local& to_memory, const void* to, const void* from, size_t bytes) {
     if (checked_) forget_doubtful(to_memory, to, from, bytes);
   }
@@ -227,7 +227,7 @@ uint16_t allocate_local(uint32_t count, uint32_t bytes, AscendC::TPosition posit
 // A stretch of the whole memory that a position is in, for kernels that divide it themselves.
 Local static_memory(AscendC::TPosition position, uint32_t begin, uint32_t bytes, Place at)
     OPBRIDGE_ASCEND_LIBRARY(static_memory);
-// What InitBuffer was told; MAX for a tensor without memory.
+// The position passed to InitBuffer; MAX for a tensor without memory.
 AscendC::TPosition position_of(const Local& local) OPBRIDGE_ASCEND_LIBRARY(position_of);
 Local local_memory(uint16_t buffer) OPBRIDGE_ASCEND_LIBRARY(local_memory);
 // What an address that a kernel got of a tensor belongs to.

@@ -13,7 +13,7 @@
 #include "cube.h"
 #include "sync.h"
 
-// Rows behind each other, or fractals of 16 x 32 bytes, columns of them first.  VECTOR is one row.
+// Consecutive rows, or fractals of 16 x 32 bytes, column by column.  VECTOR is one row.
 enum class CubeFormat { ND = 0, NZ, ND_ALIGN, VECTOR };
 
 // How the hardware would cut the product; it changes nothing of the result.

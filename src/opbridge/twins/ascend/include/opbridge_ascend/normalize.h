@@ -17,7 +17,7 @@ Matrix matrix_of(Instruction& instruction, const Tiling& tiling) {
   return Matrix{tiling.bLength * tiling.sLength, columns, tiling.hLength}.template check<T>(instruction, "hLength");
 }
 
-// scale(mean, variance) is what is put down beside the mean: the variance itself, or one over its root.
+// scale(mean, variance) returns the second result next to the mean: the variance, or one over its root.
 template <class T, class U, class S, class Scale>
 void layer_norm(Instruction& instruction, const Matrix& matrix, const LocalTensor<T>& dst, const LocalTensor<S>& means,
                 const LocalTensor<S>& seconds, const LocalTensor<T>& src, const LocalTensor<U>& gamma,

@@ -82,7 +82,7 @@ void of_rows(Instruction& instruction, const LocalTensor<T>& dst, const LocalTen
   }
 }
 
-// A matrix to a row (RA) or to a column (AR) of f over what is reduced; rows are whole blocks where `pads` says so.
+// Reduces a matrix by f to a row (RA) or a column (AR).  With `pads`, rows are whole blocks.
 template <class T, class pattern, class F>
 void by_pattern(Instruction& instruction, const LocalTensor<T>& dst, const LocalTensor<T>& src, const uint32_t shape[],
                 bool pads, F f) {

@@ -21,7 +21,7 @@ int64_t ScalarGetCountOfValue(uint64_t value) {
   return __builtin_popcountll(countValue == 1 ? value : ~value);
 }
 inline int64_t ScalarCountLeadingZero(uint64_t value) { return value == 0 ? 64 : __builtin_clzll(value); }
-// How many bits behind the sign are like it; -1 where all are.
+// Counts the bits after the sign that equal it; returns -1 if all do.
 inline int64_t CountBitsCntSameAsSignBit(int64_t value) {
   return value == 0 || value == -1 ? -1 : __builtin_clrsbll(value);
 }

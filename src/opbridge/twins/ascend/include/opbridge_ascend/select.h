@@ -8,7 +8,7 @@
 
 namespace AscendC {
 
-// Where the mask is: in the register of comparisons, or in a tensor beside a number or a tensor.
+// The place of the mask: the register of comparisons, or a tensor, with a number or a tensor as second source.
 enum class SELMODE : uint8_t { VSEL_CMPMASK_SPR = 0, VSEL_TENSOR_SCALAR_MODE, VSEL_TENSOR_TENSOR_MODE };
 // The rows of the mask may be longer than those of the source, whose padding is passed over.
 struct SelectWithBytesMaskShapeInfo {
@@ -64,7 +64,7 @@ struct FromTensor {
   T operator()(uint32_t i) const { return src.tensor.data()[i]; }
   T operator()(uint32_t r, uint32_t i) const { return *src.at(r, i); }
 };
-// A number in the place of the second tensor.
+// With a number instead of the second tensor.
 template <class T>
 struct FromScalar {
   T value;
@@ -170,7 +170,7 @@ void Select(const LocalTensor<T>& dst, const LocalTensor<U>& bits, const LocalTe
                  detail::Strided<T>{src0, p.src0BlkStride, p.src0RepStride}, detail::FromScalar<T>{scalar});
 }
 
-// By numbers in the place of bits: of a zero the first source, else the second; one of the two is a scalar.
+// With numbers as the mask: zero selects the first source, others the second; one of the two is a scalar.
 template <class T, class U, bool isReuseMask = true>
 void SelectWithBytesMask(const LocalTensor<T>& dst, const LocalTensor<T>& src0, detail::Exactly<T> src1,
                          const LocalTensor<U>& mask, const LocalTensor<uint8_t>& sharedTmpBuffer,

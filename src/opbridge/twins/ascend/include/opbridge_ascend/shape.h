@@ -113,7 +113,7 @@ struct UnPadParams {
   uint16_t leftPad = 0, rightPad = 0;
 };
 
-// Rows without their last elements; they stand in whole blocks before, and behind each other afterwards.
+// Drops the last elements of rows: from rows of whole blocks to contiguous rows.
 template <class T>
 void UnPad(const LocalTensor<T>& dst, const LocalTensor<T>& src, const UnPadParams& params, const UnPadTiling& tiling,
            Place at = Place::here()) {
@@ -167,7 +167,7 @@ void Transpose(const LocalTensor<T>& dst, const LocalTensor<T>& src, Place at = 
   detail::rearranged(instruction, kSide * kSide, dst, src, [](uint32_t i) { return i % kSide * kSide + i / kSide; });
 }
 
-// The same, or channels behind the places of an image, or before them again.
+// The same, or moves the channels of an image after its pixels or before them.
 template <class T>
 void Transpose(const LocalTensor<T>& dst, const LocalTensor<T>& src, const LocalTensor<uint8_t>& sharedTmpBuffer,
                const TransposeParamsExt& params, Place at = Place::here()) {
@@ -219,7 +219,7 @@ void TransDataTo5HD(const Address (&dst)[16], const Address (&src)[16], const Tr
   }
   TransDataTo5HD(to, from, params, at);
 }
-// The same by pointers, as some kernels call what is behind it.
+// The same with pointers: some kernels call the implementation directly.
 template <class T>
 void TransDataTo5HDImpl(__ubuf__ T* const (&dst)[16], __ubuf__ T* const (&src)[16], const TransDataTo5HDParams& params,
                         Place at = Place::here()) {

@@ -47,7 +47,7 @@ struct BlockOfRow {
     for (uint32_t i = 0; i < kPerBlock; ++i) tensor->data()[row * kPerBlock + i] = T(value);
   }
 };
-// In the place of an output that the call does not have.
+// Replaces an output that the call does not have.
 struct NotWanted {
   void set(Instruction&, uint32_t, float) const {}
 };

@@ -13,7 +13,7 @@
 
 namespace AscendC {
 
-// Four sorted lists; those behind the number that a call names are not looked at.
+// Four sorted lists; a call uses only as many as it states.
 template <class T>
 struct MrgSortSrcList {
   MrgSortSrcList() = default;
@@ -88,7 +88,7 @@ struct Scored {
   }
 };
 
-// Whether a comes before b in descending order; what is no number, before all.
+// Returns whether a comes before b in descending order; NaN comes first.
 template <class T>
 bool is_larger(const Scored<T>& a, const Scored<T>& b) {
   const float x = a.value, y = b.value;
@@ -334,8 +334,8 @@ uint32_t GetSortLen(const uint32_t elements) {
   return elements * detail::kSorted<T>;
 }
 
-// The k largest or smallest of each row, and where they stood; both come in rows of whole blocks, or, of rows of 32 in
-// the small mode, one behind the other, where each row has indices of its own.
+// Returns the k largest or smallest elements of each row, and their indices.  Both are in rows of whole blocks.  In the
+// small mode, for rows of 32, they are contiguous, and each row has separate indices.
 template <class T, bool isInitIndex = false, bool isHasfinish = false, bool isReuseSrc = false,
           TopKMode topkMode = TopKMode::TOPK_NORMAL>
 void TopK(const LocalTensor<T>& dstValue, const LocalTensor<int32_t>& dstIndex, const LocalTensor<T>& src,

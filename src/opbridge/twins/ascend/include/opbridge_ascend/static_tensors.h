@@ -30,7 +30,7 @@ constexpr TPosition position_in(Hardware hardware) {
 
 }  // namespace detail
 
-// Hands out one memory from its beginning, each tensor behind the one before, and takes nothing back.
+// Allocates tensors one after the other from the start of a memory, and never frees them.
 template <Hardware hard = Hardware::UB>
 class LocalMemAllocator {
   static_assert(hard != Hardware::GM && hard != Hardware::FIXBUF && hard != Hardware::MAX,

@@ -101,8 +101,8 @@ inline void check_cross_core(const char* call, pipe_t pipe, uint16_t flag, Place
 
 }  // namespace detail
 
-// Mode 0 goes between all blocks, mode 1 between the vector units of one core, and mode 2 from a matrix unit to all
-// vector units beside it, or from all of these to it.
+// Mode 0 synchronises all blocks, mode 1 the vector units of one core, and mode 2 a matrix unit with all of its vector
+// units, in either direction.
 template <uint8_t modeId, pipe_t pipe>
 void CrossCoreSetFlag(uint16_t flagId, Place at = Place::here()) {
   static_assert(modeId < 3, "opbridge's Ascend twin has CrossCoreSetFlag in the modes 0, 1 and 2 only");
@@ -118,8 +118,8 @@ void CrossCoreWaitFlag(uint16_t flagId, Place at = Place::here()) {
 
 namespace detail {
 
-// Where the flag of a block and an event is: 32 bytes for each, events behind each other.  The kernel reads it as its
-// host or a block has filled it; the twin keeps what is set there by itself.
+// Returns the place of the flag of a block and an event: 32 bytes each, events consecutive.  The kernel reads what the
+// host or a block has written; the twin itself stores what is set.
 template <bool only_vector_cores>
 const int32_t* flag_between_blocks(Instruction& instruction, const GlobalTensor<int32_t>& flags,
                                    const LocalTensor<int32_t>& temporary, int32_t block, int32_t event) {

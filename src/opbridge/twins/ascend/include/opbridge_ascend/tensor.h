@@ -128,7 +128,7 @@ class LocalTensor {
   uint32_t GetLength() const { return size_ * sizeof(T) / detail::kInByte<T>; }
   void SetSize(uint32_t size) { size_ = size; }
   int32_t GetPosition() const { return static_cast<int32_t>(opbridge_ascend::position_of(memory_)); }
-  // Becomes what stands behind so many elements of another tensor.
+  // Becomes the part of another tensor after so many elements.
   template <class U>
   void SetAddrWithOffset(LocalTensor<U>& other, uint32_t offset) {
     *this = other[offset].template ReinterpretCast<T>();

@@ -4,7 +4,7 @@
 
 #include "kernel_tiling/kernel_tiling.h"
 
-// The host of an operator tells of its structs, so that the kernel is given the same.
+// The host of an operator registers its structs, so that the kernel gets the same ones.
 #ifdef OPBRIDGE_ASCEND_OPERATOR_HOST
 #include "opbridge_ascend/host/structs.h"
 

@@ -4,10 +4,10 @@
 
 namespace opbridge::simulated {
 
-// PyTorch knows one accelerator, and where a device of a plugin's is registered (torch_npu's name for one), it is that.
-// cuda counts as another all the same: gradients on it then look for streams that only the first one has, and PyTorch
-// ends with `opt_ready_stream && opt_parent_stream INTERNAL ASSERT FAILED`.  The work of a simulated device is done
-// when a call returns, so that it needs no streams there: beside another device it says that it is no accelerator.
+// PyTorch supports one accelerator.  A registered plugin device, such as that of torch_npu, is this one, and yet cuda
+// counts as another: gradients on it look for streams that only the first device has, and PyTorch ends with
+// `opt_ready_stream && opt_parent_stream INTERNAL ASSERT FAILED`.  The work of a simulated device is complete when a
+// call returns, so it needs no streams there: next to another device, it declares that it is not an accelerator.
 void be_no_accelerator_beside_another();
 
 }  // namespace opbridge::simulated

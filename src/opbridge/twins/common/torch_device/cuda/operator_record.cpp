@@ -25,7 +25,7 @@ struct Shape {
   double elements;
 };
 
-// The call of an operator, which is told at its end: only then are its results there, and no more its arguments.
+// The call of an operator, recorded at its end: only then do its results exist, and its arguments are gone by then.
 struct Counted : at::ObserverContext {
   Counted() { ++depth; }
   Counted(const Counted&) = delete;
@@ -60,7 +60,7 @@ bool has(const std::string& name, const char* part) { return name.find(part) != 
 
 bool is_copy(const std::string& name) { return name == "aten::copy_" || name == "aten::_to_copy"; }
 
-// Tells of a copy between the host and the device.
+// Records a copy between the host and the device.
 void tell_of_copy(const Counted& call, const at::RecordFunction& function) {
   const auto& outputs = function.outputs();
   if (!is_copy(call.name) || outputs.empty() || !outputs[0].isTensor()) return;

@@ -24,7 +24,7 @@ int ob_twin_leaves_blocks_out(void);
 namespace opbridge::simulated {
 namespace {
 
-// By where they begin; a piece belongs to whoever allocated it.
+// Pieces by their first address; each belongs to the library that allocated it.
 struct Pieces {
   std::mutex mutex;
   std::map<const char*, Piece*> by_begin;

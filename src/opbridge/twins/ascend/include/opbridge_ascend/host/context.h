@@ -1,4 +1,4 @@
-// What an operator's host functions are told of a call, and what they answer.
+// The input and output of an operator's host functions.
 #ifndef OPBRIDGE_ASCEND_HOST_CONTEXT_H
 #define OPBRIDGE_ASCEND_HOST_CONTEXT_H
 
@@ -25,7 +25,7 @@ class TypedContinuousVector {
 };
 using ContinuousVector = TypedContinuousVector<int64_t>;
 
-// Borrows the values of whoever plans the call, which they outlive.
+// Refers to values of the planner of the call, which outlive it.
 class Tensor {
  public:
   Tensor() = default;

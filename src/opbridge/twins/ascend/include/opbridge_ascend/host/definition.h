@@ -146,7 +146,7 @@ using TilingFunction = ge::graphStatus (*)(gert::TilingContext*);
 using InferShapeFunction = ge::graphStatus (*)(gert::InferShapeContext*);
 using InferDataTypeFunction = ge::graphStatus (*)(gert::InferDataTypeContext*);
 
-// How the operator runs: functions of the host, of which the tiling has to be there.
+// How the operator runs: host functions, of which the tiling is required.
 class OpAICoreDef {
  public:
   OpAICoreDef& SetTiling(TilingFunction function) {
@@ -249,7 +249,7 @@ struct Definitions {
   }
 };
 
-// Host functions that stand beside a definition.
+// Host functions that are registered separately from a definition.
 class Implementation {
  public:
   explicit Implementation(const char* type) : type_(type) {}

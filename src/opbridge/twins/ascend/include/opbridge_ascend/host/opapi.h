@@ -14,7 +14,7 @@ namespace opbridge_ascend {
 // The kernel as it was built for one combination of element types.
 struct BuiltKernel {
   std::vector<int32_t> types;  // of ge, of the inputs and then the outputs
-  const char* library;         // a file beside the one with the host functions
+  const char* library;         // a file next to the library of the host functions
 };
 
 struct ProjectOperator {

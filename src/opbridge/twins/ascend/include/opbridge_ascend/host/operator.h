@@ -3,7 +3,7 @@
 #define OPBRIDGE_ASCEND_HOST_OPERATOR_H
 
 #include <opbridge_ascend/aot.h>
-// Behind it: how an exported function calls the one that does the work is said there.
+// Must follow the include above, which defines how an exported function calls the implementation.
 #include <opbridge/kernel.h>
 #include <opbridge_ascend/device.h>
 
@@ -88,7 +88,7 @@ inline void run_at_once(OperatorCall& call) {
     memset(ob_ascend_window(workspace), 0, call.workspace());
   }
   const aclnnStatus status = call.run(workspace, call.workspace());
-  // What the checks have found is told by who called this function.
+  // The caller of this function reports the findings of the checks.
   if (status != ACLNN_SUCCESS && status != ACLNN_ERR_RUNTIME_ERROR) ob::fail(call.error.c_str());
 }
 

@@ -33,7 +33,7 @@ class PlatformAscendC {
   uint32_t GetCoreNumAic() const { return is_310p() ? 8 : 24; }
   uint32_t GetCoreNum() const { return is_310p() ? 8 : 24; }
   uint32_t GetCoreNumVector() const { return is_310p() ? 7 : 0; }
-  // Of a kernel for both kinds: pairs of vector cores beside one with a matrix unit.
+  // For mixed kernels: the number of pairs of vector cores next to one core with a matrix unit.
   uint32_t CalcTschBlockDim(uint32_t sliced, uint32_t aic, uint32_t aiv) const {
     if (aic == 0 || aiv == 0 || aic > aiv) return sliced;
     const uint32_t ratio = aiv / aic;
@@ -77,7 +77,7 @@ class PlatformAscendC {
   }
 };
 
-// For hosts that no context tells of the chip.
+// For hosts without a context that describes the chip.
 class PlatformAscendCManager {
  public:
   static PlatformAscendC* GetInstance(const char* = nullptr) {

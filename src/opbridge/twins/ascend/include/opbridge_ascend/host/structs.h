@@ -8,7 +8,7 @@
 
 namespace opbridge_ascend {
 
-// Filled while the library is loaded: a struct's fields come behind its begin, in their order.
+// Filled while the library is loaded: the fields of a struct follow its begin, in order.
 struct Structs {
   struct Field {
     std::string type, name;

@@ -1,4 +1,4 @@
-// In the place of PyTorch's, whose thousands of operators nobody here calls by their C++ names.
+// Replaces the PyTorch header, which declares thousands of operators that this code never calls by their C++ names.
 #ifndef OPBRIDGE_TORCH_DEVICE_SLIM_ATEN_OPERATORS_H
 #define OPBRIDGE_TORCH_DEVICE_SLIM_ATEN_OPERATORS_H
 
