@@ -2,25 +2,32 @@
 
     python tools/check_words.py
 
-Docstrings of functions must begin with a verb: ruff's D401 knows the verbs in a wrong mood ("Returns"), not fragments
-without any ("The kernel, built.").
+Docstrings of functions must begin with a verb in the imperative.  ruff's D401 knows some verbs in a wrong mood
+("Returns"), and no fragments without a verb ("The kernel, built.").  Docstrings of classes, properties and attributes
+may begin with a noun, but not with a preposition ("By path.").
 """
 
 from __future__ import annotations
 
 import ast
+import os
 import re
 import subprocess
 import sys
+import tokenize
 from collections.abc import Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 _PROPERTIES = ("property", "cached_property")
+_UNREAD = ROOT / "src" / "opbridge" / "twins" / "cuda"
+"""Where comments of C++ still have such words."""
 _NO_VERBS = re.compile(
     r"(A|All|An|And|Any|As|At|Because|Both|But|By|Each|Every|For|From|How|If|In|It|Its|No|Not|Of|On|One|Only|Or|Other|Others"
     r"|Some|Such|That|The|Their|These|They|This|Those|To|Under|Unless|What|When|Where|Whether|Which|Who|Whose|With|Without)\b"
 )
+_THIRD_PERSON = re.compile(r"(?!Alias|Bias)[A-Z][a-z]*(?<![su])s\b")
+_NO_NOUNS = re.compile(r"(And|As|But|By|Of|Or)\b")
 _OWNERS = "PyTorch|MindSpore|JAX|Paddle|NumPy|Ray|CUDA|NVIDIA"
 BANNED = (
     (r"\b(?:held|holds?|holding)\b[^.;:|]{0,60}\bagainst\b", "compare with"),
@@ -58,22 +65,27 @@ BANNED = (
 _PATTERNS = tuple((re.compile(pattern, re.IGNORECASE), instead) for pattern, instead in BANNED)
 _CODE = re.compile(r"^```.*?^```$|`[^`\n]*`|\]\([^)]*\)|<!--[^>]*begin -->.*?end -->", re.MULTILINE | re.DOTALL)
 _LITERAL = re.compile(r'"((?:[^"\\\n]|\\.)*)"')
+_COMMENT = re.compile(r"(?:^|\s)//+(.*)")
 
 Text = tuple[str, int, str]
 """A place, its line and what stands there."""
 
 
 def fragments(file: Path, tree: ast.Module) -> Iterator[str]:
-    """Yield a line for each function of the file whose docstring begins without a verb."""
+    """Yield a line for each docstring that is a fragment: of a function without a verb, or of others without a noun."""
     for node in ast.walk(tree):
-        if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-            continue
-        if any(ast.unparse(decorator).rpartition(".")[2] in _PROPERTIES for decorator in node.decorator_list):
-            continue
-        text = ast.get_docstring(node) or ""
-        if found := _NO_VERBS.match(text):
-            place = f"{file.relative_to(ROOT)}:{node.lineno}"
-            yield f"{place}: the docstring of `{node.name}` begins with '{found[0]}', not with a verb"
+        found, missing = None, "a verb in the imperative"
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and not _is_property(node):
+            text = ast.get_docstring(node) or ""
+            found = _NO_VERBS.match(text) or _THIRD_PERSON.match(text)
+        elif isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
+            found, missing = _NO_NOUNS.match(node.value.value), "a noun"
+        if found:
+            yield f"{file.relative_to(ROOT)}:{node.lineno}: a docstring begins with '{found[0]}', not with {missing}"
+
+
+def _is_property(node: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
+    return any(ast.unparse(decorator).rpartition(".")[2] in _PROPERTIES for decorator in node.decorator_list)
 
 
 def strings(file: Path, tree: ast.Module) -> Iterator[Text]:
@@ -89,6 +101,20 @@ def literals(file: Path) -> Iterator[Text]:
         if not line.lstrip().startswith("//"):
             found = " ".join(text for text in _LITERAL.findall(line) if " " in text.strip())
             yield str(file.relative_to(ROOT)), number, found
+
+
+def comments(file: Path) -> Iterator[Text]:
+    """Yield the comments of a Python or C++ file."""
+    place = os.path.relpath(file, ROOT)
+    if file.suffix == ".py":
+        with file.open("rb") as source:
+            for token in tokenize.tokenize(source.readline):
+                if token.type == tokenize.COMMENT:
+                    yield place, token.start[0], _CODE.sub(_blank, token.string)
+        return
+    for number, line in enumerate(file.read_text().splitlines(), 1):
+        if found := _COMMENT.search(line):
+            yield place, number, _CODE.sub(_blank, found[1])
 
 
 def prose(file: Path) -> Iterator[Text]:
@@ -122,8 +148,11 @@ def findings() -> Iterator[str]:
         tree = ast.parse(file.read_text())
         yield from fragments(file, tree)
         yield from banned(strings(file, tree))
+        yield from banned(comments(file))
     for file in _tracked("src/*.cpp", "src/*.h"):
         yield from banned(literals(file))
+        if not file.is_relative_to(_UNREAD):
+            yield from banned(comments(file))
     for file in _tracked("docs/*.md", "README.md", "CONTRIBUTING.md", "SECURITY.md", "src/*.md.in"):
         if not file.name.endswith(".zh.md"):
             yield from banned(prose(file))

@@ -33,11 +33,11 @@ MOVED = {name: f"{wing}.{name}" for wing, names in _WINGS.items() for name in na
     "npu": "twins.ascend.torch_device",
     "openings": "base.safe_open",
 }
-"""What followed `opbridge.`, and what follows it now; modules inside of these moved along."""
+"""Former and present names after `opbridge.`; modules inside of these have moved along."""
 
 
 class _Finder:
-    """Stands before Python's own finders, which would import a module of a moved package a second time."""
+    """A finder before Python's own ones, which would import a module of a moved package a second time."""
 
     @staticmethod
     def find_spec(name: str, path: Sequence[str] | None, target: ModuleType | None = None) -> ModuleSpec | None:
@@ -60,7 +60,7 @@ class _Loader:
         return None
 
     def exec_module(self, module: ModuleType) -> None:
-        """Puts the module itself in place of the empty one that Python has made for its former name."""
+        """Put the module itself in place of the empty one that Python has made for its former name."""
         sys.modules[module.__name__] = import_module(self._home)
 
 

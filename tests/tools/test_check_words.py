@@ -40,7 +40,32 @@ def test_code_and_plain_words_are_left_alone(tmp_path: Path) -> None:
     assert "beside" not in TOOL["_CODE"].sub("", "a `beside` b\n```text\nbeside\n```\n[c](beside.md)")
 
 
-def test_a_fragment_in_place_of_a_docstring_is_reported() -> None:
-    tree = ast.parse('def f():\n    """The kernel, built."""\n')
-    (found,) = TOOL["fragments"](ROOT / "src" / "f.py", tree)
-    assert "`f` begins with 'The'" in found
+@pytest.mark.parametrize(
+    ("source", "word"),
+    [
+        ('def f():\n    """The kernel, built."""\n', "The"),
+        ('def f():\n    """Builds the kernel."""\n', "Builds"),
+        ('class C:\n    """Of a kernel."""\n', "Of"),
+        ('x = {}\n"""By path."""\n', "By"),
+    ],
+)
+def test_a_fragment_in_place_of_a_docstring_is_reported(source: str, word: str) -> None:
+    (found,) = TOOL["fragments"](ROOT / "src" / "f.py", ast.parse(source))
+    assert f"begins with '{word}'" in found
+
+
+def test_a_noun_or_a_verb_begins_a_docstring() -> None:
+    source = 'class C:\n    """A kernel."""\n    @property\n    def p(self):\n        """Whether it is built."""\n'
+    source += 'def f():\n    """Process or alias it."""\n'
+    assert not list(TOOL["fragments"](ROOT / "src" / "f.py", ast.parse(source)))
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [("a.py", 'x = "beside"\ny = 1  # beside `beside`\n'), ("a.h", '"beside";\nint x;  // beside `beside`\n')],
+)
+def test_comments_are_read_without_the_code_in_them(name: str, text: str, tmp_path: Path) -> None:
+    file = tmp_path / name
+    file.write_text(text)
+    (found,) = TOOL["banned"](TOOL["comments"](file))
+    assert f"{name}:2: 'beside'" in found

@@ -77,7 +77,7 @@ class NativeOp(Dispatcher, Op):
 
     @untraced
     def _expect_torch(self) -> None:
-        """Refuse who else reads `__call__`, as Paddle's to_static does."""
+        """Raise unless PyTorch reads `__call__`: Paddle's to_static reads it, too."""
         if "torch" not in sys.modules:
             raise UnsupportedError(static_graph(self.name))
 

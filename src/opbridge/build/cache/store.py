@@ -244,7 +244,7 @@ class Cache:
         while True:
             entry = self.find(key)
             if entry is None and self._why_unwritable():
-                # Nothing is built, so nobody has to be told.
+                # Nothing is built, so there is nothing to report.
                 return _values[key] if key in _values else _values.setdefault(key, make())
             path = (entry or self.fetch(key, build)).path / "value"
             # Another process may clear the cache between the two lines.

@@ -22,14 +22,14 @@ _BEFORE_SYSTEM, _SYSTEM = ("CPATH",), ("C_INCLUDE_PATH", "CPLUS_INCLUDE_PATH")
 
 @dataclass(frozen=True)
 class SearchFolders:
-    """In the order in which they are looked into; folders that are not there yet belong to them."""
+    """Folders of headers in the order of the search, including folders that do not exist yet."""
 
     quoted: tuple[Path, ...]
     """For `#include "x"`, after the folder of the including file and before all others."""
     given: tuple[Path, ...]
-    """By flags, by the request and by the environment."""
+    """Folders from flags, the request and the environment."""
     system: tuple[Path, ...]
-    """The compiler's own."""
+    """Folders of the compiler."""
 
     @property
     def own(self) -> tuple[Path, ...]:

@@ -1,4 +1,4 @@
-"""What shapes a compilation and stands in no makefile rule: headers that are not there, and files for the assembler."""
+"""Inputs of a compilation that its makefile rule lacks: headers that do not exist, and files for the assembler."""
 
 from __future__ import annotations
 

@@ -1,13 +1,13 @@
-// The attribute block of MindSpore's custom operators, `AotExtra`, for kernels that read attributes, ask for workspace
-// or keep state of their own: <F>, and beside it as many as it needs of
+// The attribute block of MindSpore's custom operators, `AotExtra`, for kernels that read attributes, request workspace
+// or keep state: <F>, and in addition any of
 //
 //   extern "C" int <F>Init(int* ndims, int64_t** shapes, const char** dtypes, AotExtra* extra);
 //   extern "C" std::vector<int64_t> <F>InferShape(int* ndims, int64_t** shapes, AotExtra* extra);
 //   extern "C" TypeId <F>InferType(std::vector<TypeId> types, AotExtra* extra);
 //
-// (of several outputs: a std::vector<std::vector<int64_t>> and a std::vector<TypeId>).  A kernel on this header runs
+// (for several outputs: a std::vector<std::vector<int64_t>> and a std::vector<TypeId>).  A kernel with this header runs
 // under MindSpore and under opbridge, and needs the source tree of neither.  MindSpore's wheels are built with
-// -D_GLIBCXX_USE_CXX11_ABI=0: a library for MindSpore that names an attribute has to be, too; opbridge takes both.
+// -D_GLIBCXX_USE_CXX11_ABI=0.  A library for MindSpore that names an attribute needs it, too; opbridge accepts both.
 #ifndef OPBRIDGE_COMPAT_CUSTOM_AOT_EXTRA_H
 #define OPBRIDGE_COMPAT_CUSTOM_AOT_EXTRA_H
 

@@ -23,7 +23,7 @@
 
 namespace ms_ext {
 
-// A name of MindSpore's and the element type it means.
+// A MindSpore type name and its element type.
 struct Dtype {
   const char* name;
   at::ScalarType type;

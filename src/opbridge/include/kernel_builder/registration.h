@@ -1,5 +1,5 @@
-// The header that kernel-builder puts beside the sources of a project: registering under a name that a macro holds, and
-// a Python module of that name, which has nothing in it and is imported for what it registers.
+// Replaces the header that kernel-builder writes next to the sources of a project.  It registers operators under the
+// name in a macro, and defines an empty Python module of that name, whose import registers them.
 #ifndef OPBRIDGE_KERNEL_BUILDER_REGISTRATION_H
 #define OPBRIDGE_KERNEL_BUILDER_REGISTRATION_H
 

@@ -141,9 +141,9 @@ class Context {
   const char* kernel_;
 };
 
-// Memory of the device, 64-byte aligned and not initialised.  It lasts until the kernel returns; asked for inside the
-// body of a parallel loop, until that piece of the loop is done.  On a GPU it lasts for all that the kernel has put on
-// the stream by then: whoever gets it next comes later on the same stream.
+// Returns device memory, 64-byte aligned and not initialised.  It is valid until the kernel returns or, if requested in
+// the body of a parallel loop, until that piece of the loop is done.  On a GPU it is valid for all work that the kernel
+// has put on the stream: its next user comes later on the same stream.
 inline void* scratch(size_t bytes) { return detail::Frame::of("ob::scratch").scratch(bytes); }
 
 namespace [[gnu::visibility("hidden")]] detail {

@@ -4,7 +4,7 @@
 
 #include <opbridge/call.h>
 
-// Ends the kernel where a call of CUDA's runtime fails.
+// Ends the kernel with an error if a call of the CUDA runtime fails.
 #define OB_CUDA_CHECK(...) ::ob::detail::check_cuda(__VA_ARGS__, #__VA_ARGS__ " (" OB_WHERE ")")
 
 // The body of a `__global__` function of these headers.  The twin takes them as they are, so it is written here as its

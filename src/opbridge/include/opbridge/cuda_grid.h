@@ -13,9 +13,9 @@
 //   const ob::CudaGrid grid({-1}, {ob::reads(x), ob::writes(out, true)});
 //   grid.template launch<T>(squares<T>);
 //
-// A team is some lanes of a warp, a block, or the whole launch, by how long rows are and how many there are; where rows
-// lie beside each other in memory, so do the threads that walk them.  Elements go in packs of 16 bytes where memory
-// allows it.  Sums over rows are added up team by team in memory of their own, and then in the order of teams.
+// A team is some lanes of a warp, a block, or the whole launch, depending on the length and number of rows.  Adjacent
+// rows in memory belong to adjacent threads.  Elements move in packs of 16 bytes if memory allows it.  Sums over rows
+// are added by each team in separate memory, and then in the order of teams.
 #ifndef OPBRIDGE_CUDA_GRID_H
 #define OPBRIDGE_CUDA_GRID_H
 
@@ -229,7 +229,7 @@ class CudaGrid : public GridShape<Operand> {
     const int64_t rounds = GridView::block * GridView::packs_of_thread;
     const int64_t wanted = detail::less((units + rounds - 1) / rounds, int64_t{1} << 30);
     if (!meets_) return wanted;
-    // Blocks that wait for each other have to be there at the same time.
+    // Blocks that wait for each other must be resident at the same time.
     const int64_t blocks = detail::less(wanted, resident);
     view_.partial = scratch<char>(2 * blocks * 16);
     return blocks;

@@ -1,4 +1,4 @@
-// A thread's part in the rows of a formula on a GPU: what it reads, writes, reduces and adds up beside others.
+// The part of a thread in the rows of a formula on a GPU: what it reads, writes, reduces and sums together with others.
 #ifndef OPBRIDGE_CUDA_ROW_H
 #define OPBRIDGE_CUDA_ROW_H
 
@@ -29,12 +29,12 @@ class GridRow {
     }
   }
 
-  // The same for all threads of a block, so that they meet at barriers: one without a row has no elements.
+  // The same for all threads of a block, so that all reach barriers: a thread without a row has no elements.
   __device__ bool is_left() const { return first_ < grid_.rows; }
   __device__ void next() { first_ += step_; }
   __device__ int64_t size() const { return grid_.length; }
 
-  // An input's elements, each as a U.
+  // Reads the elements of an input as U.
   template <class U>
   struct Reading {
     const GridView& grid;
@@ -71,7 +71,7 @@ class GridRow {
     __device__ void finish(GridRow&) {}
   };
 
-  // Where an output's elements go: a body gives them in F, or as what they are where that is no number of T's kind.
+  // Writes the elements of an output.  The body returns them as F, or as U if U is integral.
   template <class U>
   struct Writing {
     using Slot = std::conditional_t<std::is_integral<U>::value, U, F>;
@@ -104,7 +104,7 @@ class GridRow {
     __device__ void finish(GridRow&) {}
   };
 
-  // What is added to an output smaller than the grid.
+  // Adds to an output that is smaller than the grid.
   template <class U>
   struct Adding {
     const GridView& grid;
@@ -165,7 +165,7 @@ class GridRow {
     }
   };
 
-  // Values that a row keeps for the bodies behind what has computed them: a thread reads what it has written itself.
+  // Values that a row keeps for later bodies: each thread reads only what it has written itself.
   struct Kept {
     F* data;
     int64_t stride;
@@ -225,7 +225,7 @@ class GridRow {
     if (is_first()) add<U>(k).add(0, value);
   }
 
-  // Calls f with what stands at one place of each of `tensors`, for all places of the row.
+  // Calls f with the elements of `tensors` at one place, for all places of the row.
   template <class Body, class... Tensors>
   __device__ void each(const Body& f, Tensors... tensors) {
     const auto visit = [&](auto width, int64_t, auto&... cells) {
@@ -261,8 +261,8 @@ class GridRow {
     return place_of(static_cast<F>(INFINITY), detail::Least(), f, tensors...);
   }
 
-  // The sums of what stands before each place and there, added up in double, or of what stands there and behind it. The
-  // k-th such values of a kernel.
+  // Returns the sum of the elements up to each place, or from it on, in double.  These are the k-th such values of a
+  // kernel.
   template <class Body, class... Tensors>
   __device__ Kept scan(int k, const Body& f, const Tensors&... tensors) {
     const Kept kept = kept_for(k);
@@ -312,8 +312,8 @@ class GridRow {
     return at + i * grid.operands[k].strides[grid.n_outer];
   }
 
-  // All places of the row, the packs of a thread first.  Each is loaded while the one before it is worked on: a memory
-  // that is asked for one thing at a time is waited for.
+  // Visits all places of the row, the packs of a thread first.  Each pack is loaded while the previous one is computed,
+  // to hide the latency of memory.
   template <class Act, class... Tensors>
   __device__ void over_places(const Act& act, const Tensors&... tensors) const {
     using Packed = std::integral_constant<int, V>;
@@ -333,7 +333,7 @@ class GridRow {
     }
   }
 
-  // What all places come down to.
+  // Reduces all places.
   template <class Value, class C, class Body, class... Tensors>
   __device__ Value reduce(Value start, const C& combine, const Body& f, const Tensors&... tensors) {
     Value all = start;
@@ -374,7 +374,7 @@ class GridRow {
     scan_stretch<is_backward, 1>(so_far, begin, grid_.length - begin, given...);
   }
 
-  // `n` times N places from `begin` on; all threads of a block go through as many rounds, with a row or without.
+  // Visits `n` times N places from `begin` on.  All threads of a block run equally many rounds, with a row or without.
   template <bool is_backward, int N, class Body, class... Tensors>
   __device__ void scan_stretch(double& so_far, int64_t begin, int64_t n, const Kept& kept, const Body& f,
                                const Tensors&... tensors) {
@@ -450,7 +450,7 @@ class GridRow {
     return {over_block(share.beside, detail::Plus()) + of_block.beside, over_block(share.all, detail::Plus())};
   }
 
-  // Where the blocks tell each other something: one barrier is enough where the next round writes elsewhere.
+  // Exchanges values between blocks.  One barrier is enough, because the next round writes elsewhere.
   template <class Value>
   __device__ Value* next_parts() {
     unsigned char* const parts = static_cast<unsigned char*>(grid_.partial) + (is_odd_ ? gridDim.x * size_t{16} : 0);

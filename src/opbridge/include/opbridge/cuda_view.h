@@ -53,7 +53,7 @@ struct Exchange {
 
 namespace [[gnu::visibility("hidden")]] detail {
 
-// V values that lie beside each other, moved 16 bytes at a time.
+// V adjacent values, moved 16 bytes at a time.
 template <class U, int V>
 struct alignas(sizeof(U) * V < 16 ? sizeof(U) * V : 16) Pack {
   U values[V];
@@ -141,7 +141,7 @@ struct Least {
   }
 };
 
-// What the lanes before one add up to, or those behind it, and what all do.
+// The sum of the lanes before a lane, or after it, and the sum of all.
 struct Share {
   double beside, all;
 };

@@ -1,5 +1,5 @@
-// What opbridge/math.h computes from inverse sines and hyperbolic functions; see math_exp.h.  A float's by way of
-// double.
+// The functions of opbridge/math.h that use inverse sines and hyperbolic functions; see math_exp.h.  Floats are
+// computed in double.
 #ifndef OPBRIDGE_MATH_INVERSE_H
 #define OPBRIDGE_MATH_INVERSE_H
 
@@ -50,7 +50,7 @@ OB_ALWAYS_INLINE double log1p_of_positive(Pair x, double more) {
   return log_or_limit(u, log_of_positive(u, lost / u + more));
 }
 
-// From here on 1 is nothing beside x, whose square would soon be too large.
+// From here on 1 is negligible next to x, whose square would soon overflow.
 constexpr double large_cosine = 1e17, ln2 = 0.6931471805599453;
 
 OB_ALWAYS_INLINE double asinh(double x) {

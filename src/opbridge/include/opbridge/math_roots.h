@@ -1,4 +1,4 @@
-// What opbridge/math.h computes from roots; see math_exp.h.  A float's by way of double.
+// The functions of opbridge/math.h that use roots; see math_exp.h.  Floats are computed in double.
 #ifndef OPBRIDGE_MATH_ROOTS_H
 #define OPBRIDGE_MATH_ROOTS_H
 

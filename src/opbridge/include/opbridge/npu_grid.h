@@ -58,7 +58,7 @@ OB_COLD void check_npu_type() {
   }
 }
 
-// What a kernel keeps in the unified buffer beside its queues.
+// The memory of a kernel in the unified buffer, in addition to its queues.
 struct NpuNeeds {
   int64_t vectors, masks;
   bool has_functions;  // of Ascend C's libraries, which take what is left

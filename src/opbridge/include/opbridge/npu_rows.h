@@ -113,8 +113,8 @@ class Rows {
   __aicore__ inline void max(const Vector& all) { reduce<Most>(all); }
   __aicore__ inline void min(const Vector& all) { reduce<Least>(all); }
 
-  // The sums of what stands before each element and there, or there and behind it, when the steps go backwards; `to` is
-  // the k-th vector of its kind, and stays as it is from step to step.
+  // Sums the elements up to each one, or from it on if the steps go backwards.  `to` is the k-th vector of its kind,
+  // and keeps its values from step to step.
   __aicore__ inline void scan(int k, const Vector& to, const Vector& from) { scan_step<false>(k, to, from); }
   __aicore__ inline void scan_back(int k, const Vector& to, const Vector& from) { scan_step<true>(k, to, from); }
 
@@ -188,7 +188,7 @@ class Rows {
     uint32_t count;
   };
 
-  // Zeros beside the lanes that are added up: vectors begin at multiples of 32 bytes.
+  // Zeros next to the summed lanes: vectors begin at multiples of 32 bytes.
   static constexpr uint32_t beside = 8;
 
   __aicore__ inline __gm__ float* kept(int k) const {
@@ -216,7 +216,7 @@ class Rows {
     if (step_ == (is_backward ? 0 : view_.steps - 1)) AscendC::PipeBarrier<PIPE_ALL>();
   }
 
-  // Each lane gets the sum of twice as many at a time; what lies less than 32 bytes beside it has to be gathered.
+  // Each step doubles the number of elements in the sum of a lane; elements less than 32 bytes away must be gathered.
   template <bool is_backward>
   __aicore__ inline void scan_lanes(const Vector& to, const Vector& from) {
     const Vector sums = sums_.template Get<float>();

@@ -1,7 +1,7 @@
-// Functions of vectors that Ascend C has not got in one instruction, made of those it has.
+// Functions of vectors for which Ascend C lacks an instruction, made of those that it has.
 //
-// `to` is another vector than the operands; a and b are vectors whose values are lost, p is such a mask.  Masks are a
-// bit for each lane.
+// `to` differs from the operands.  The values of the vectors a and b and of the mask p are lost.  Masks have one bit
+// per lane.
 #ifndef OPBRIDGE_NPU_VECTORS_H
 #define OPBRIDGE_NPU_VECTORS_H
 
@@ -114,8 +114,8 @@ __aicore__ inline void expm1(const Vector& to, const Vector& x, const Vector& a,
   AscendC::Adds(to, to, 1.0f, n);
   AscendC::Mul(to, to, b, n);
 }
-// log(u) + (x - (u - 1)) / u for u = 1 + x, where the second part is what u has lost of x; it is no number at -1 and
-// infinity.  -0.0 stays what it is.
+// log(u) + (x - (u - 1)) / u for u = 1 + x, where the second part is the part of x that u has lost; it is NaN at -1 and
+// infinity.  -0.0 stays -0.0.
 __aicore__ inline void log1p(const Vector& to, const Vector& x, const Vector& a, const Vector& b, const Mask& p,
                              uint32_t n) {
   AscendC::Adds(a, x, 1.0f, n);

@@ -32,8 +32,8 @@ struct Known<double> {
 template <class T>
 using Element = typename Known<T>::type;
 
-// The rows of N tensors.  Vector instructions go along `lanes`, the last dimension: part of a row, or across rows that
-// lie beside each other.  All other dimensions count groups of rows (before `n_outer`) and steps within a group.
+// The rows of N tensors.  Vector instructions go along `lanes`, the last dimension: part of a row, or adjacent
+// rows.  All other dimensions count groups of rows (before `n_outer`) and steps within a group.
 template <int N>
 struct View {
   // Where an operand's elements are; strides count elements.

@@ -162,7 +162,7 @@ OB_ALWAYS_INLINE double erf_rest(double z) {
                                                                 z * 1.4457415974713587e-10)))))))))));
 }
 
-// log(erfc(1 + t)), for t up to where erfc is nothing beside 1.
+// log(erfc(1 + t)), for t up to where erfc is negligible next to 1.
 OB_ALWAYS_INLINE float log_erfc(float t) {
   return -1.8496056f +
          t * (-2.6389618f +

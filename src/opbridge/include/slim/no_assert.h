@@ -1,3 +1,4 @@
-// What -DNDEBUG says, for sources behind a header that was precompiled without it: <cassert> may be included again.
+// Has the effect of -DNDEBUG for sources after a header that was precompiled without it: <cassert> may be included
+// again.
 #define NDEBUG
 #include <cassert>

@@ -43,7 +43,7 @@ class Exported:
 
     name: str
     modules: Mapping[str, ModuleGraphs]
-    """By path, parents first."""
+    """The modules by path, parents first."""
     submodules: Mapping[str, object]
     """Nested graphs of both modes, by `MODE:MODULE:NAME`."""
     state: Mapping[str, torch.Tensor]

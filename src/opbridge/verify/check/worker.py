@@ -25,7 +25,7 @@ def _work(jobs: list[OperatorChecks], say: Say) -> None:
     for number, job in enumerate(jobs):
         say(preparing=number)
         try:
-            # What has to be compiled is not part of a check's time, nor a process that the kernel starts.
+            # Compile first: compilation must not count in the time or the processes of a check.
             build_kernel(job.op, job.settings.tensors)
             if not job.checks:
                 continue

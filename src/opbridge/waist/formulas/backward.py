@@ -247,7 +247,7 @@ class _Deriving:
     def of_parts(
         self, spelled: Mapping[str, Expr], seeds: Seeds, shapes: Iterable[Node | None] = ()
     ) -> dict[str, Expr]:
-        """Part by part, as each has a shape of its own; `shapes` are tensors that it has that from too."""
+        """Return the gradients of each part by itself; its shape comes from its values and the tensors of `shapes`."""
         alike = {seed.name: seed.name.removeprefix("d grad_") for _, seed in seeds}
         found: dict[Tensor, Expr] = {}
         for (value, seed), shape in zip_longest(seeds, shapes):

@@ -47,7 +47,7 @@ class Output:
     cuts: tuple[Cut, ...] = ()
     """The part of the output that is computed."""
     shape: Node | None = None
-    """What gives the grid its shape where the value is computed from less than that: put together as the value is."""
+    """The node that gives the grid its shape if the value uses less of it; its parts are joined like the value."""
 
     @property
     def shapes(self) -> tuple[Tensor, ...]:

@@ -50,7 +50,7 @@ MACROS = frozenset(
     {"alloca", "assert", "errno", "issubnormal", "linux", "major", "makedev", "minor", "offsetof", "stderr", "stdin"}
     | {"stdout", "strdupa", "strndupa", "unix"}
 )
-"""Of compilers and of C's headers, those that look like plain names."""
+"""Macros of compilers and C headers that look like plain names."""
 _PLAIN = re.compile(r"[a-z]+[0-9]?")
 _PLAIN_FUNCTION = re.compile(r"[a-z][a-z0-9_]*")
 
@@ -80,7 +80,7 @@ def _free_name(name: str, taken: Collection[str]) -> str:
 
 
 TOTALS = {"sum": "sum", "mean": "sum", "max": "max", "min": "min", "largest": "max", "any": "max", "all": "min"}
-"""What a walk over a row comes down to, of reductions that are this or a share of it."""
+"""For each reduction, the total over a row from which it is computed."""
 
 
 class FormulaText:

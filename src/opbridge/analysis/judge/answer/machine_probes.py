@@ -21,7 +21,7 @@ _MACHINE = {
     "torch": ("__config__",),
     "torch.__config__": ("show",),
 }
-"""What tells machines apart by module, which a model has no use for; what builds an extension may ask it."""
+"""Names by module that distinguish machines.  No model needs them; code that builds an extension may use them."""
 _ENVIRONMENT = ("environ", "environb", "getenv", "getenvb")
 _NEEDED = ("CUDA", "TORCH", "MAX_JOBS", "OMP", "CXX", "CC", "PATH", "NVCC", "HOME", "PYTORCH")
 """Prefixes of the environment variables that building an extension needs."""

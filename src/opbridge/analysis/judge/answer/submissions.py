@@ -29,7 +29,7 @@ class Options:
     """The seed of the inputs; None to draw one for each judgement, so that no answer knows its inputs beforehand."""
     timeout: float = 60.0
     policy: str = KERNELS
-    """Who has to do the work: KERNELS at least half of it, or ANY, so that PyTorch's operators count too."""
+    """Which code must do the work: KERNELS, at least half of it, or ANY, so that PyTorch operators count, too."""
 
     def with_seed(self) -> Options:
         """Return the options with a seed, drawn if there is none."""

@@ -40,7 +40,7 @@ _IN_CPP = re.compile(
     r"|__rdtscp?|__(?:x86_64|amd64|i386|aarch64|arm)__|_M_(?:X64|IX86|ARM64))\b"
     r'|"/proc/|(?<![.\w])(?:secure_)?getenv\(\\?"(?!CUDA|TORCH|PYTORCH|NVCC|CXX|OMP)'
 )
-"""What C++ names to switch off a recorder, to look at who calls, or to tell machines apart."""
+"""C++ names that switch off a recorder, inspect callers, or distinguish machines."""
 _COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
 _SECRETS = {
     **dict.fromkeys(_ABOUT_FRAMES, ("call stack", _TO_COMPUTE)),

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import torch.utils.cpp_extension
 
-import opbridge.twins.cuda.torch_device  # noqa: F401 - brings the device, and with it another load_inline
+import opbridge.twins.cuda.torch_device  # noqa: F401 - adds the device and replaces load_inline
 from opbridge.authoring.extensions.requests import request_for
 from opbridge.build.toolchains import precompile
 from opbridge.build.toolchains.interface import PROFILE

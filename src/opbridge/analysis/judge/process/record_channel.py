@@ -93,7 +93,7 @@ class Records:
             if at > len(content):
                 break
             if kind in b"be" and is_open == (kind == b"b"):
-                return cls(tuple(calls), is_damaged=True)  # somebody else began or ended a record
+                return cls(tuple(calls), is_damaged=True)  # other code began or ended a record
             is_open = kind == b"b" or (is_open and kind != b"e")
             if kind == b"b":
                 calls.append(Record(content[begin:at].decode(errors="replace")))
