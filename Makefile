@@ -32,7 +32,7 @@ help:
 	@echo "make uncompiled      the tests of PyTorch's and JAX's transforms and gradients without what is compiled for them"
 	@echo "make math            the functions of opbridge/math.h, for every float; half an hour"
 	@echo "make lint            ruff, mypy, clang-format"
-	@echo "make bench           speed against the peers, as one table"
+	@echo "make bench           speed against the peers, as one table; python tools/charts.py build/bench.json draws it"
 	@echo "make conformance     every operator of PyTorch's test samples in MindSpore and NumPy; stops and goes on"
 	@echo "make torch-versions  compile the PyTorch adapter against every supported version's headers"
 	@echo "make newest-jax      the tests of JAX with its newest version and NumPy 2, in an environment of its own"
@@ -124,7 +124,8 @@ format: setup
 
 bench: setup
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --group bench
-	@$(BIN)/python benchmarks/run.py
+	@mkdir -p build
+	@$(BIN)/python benchmarks/run.py --json build/bench.json
 
 conformance: setup
 	@$(BIN)/python conformance/run.py --write

@@ -1,10 +1,19 @@
-"""Draw the bar charts of the documentation from its tables of results: `python tools/charts.py`."""
+"""Draw the bar charts of the documentation.
+
+    python tools/charts.py [RESULTS.json]
+
+Without an argument, from the tables of results in the repository.  With the JSON of `make bench`, calls and formulas
+show that run.
+"""
 
 from __future__ import annotations
 
+import json
 import math
 import re
+import sys
 from collections.abc import Callable, Iterator, Sequence
+from fractions import Fraction
 from html import escape
 from pathlib import Path
 
@@ -30,10 +39,24 @@ Bar = tuple[str, float, str]
 
 
 def rows(file: Path) -> Iterator[list[str]]:
-    """Yield the cells of every row of a page's tables."""
-    for line in file.read_text().splitlines():
+    """Yield the cells of every row of the tables in a page, or of the results in the JSON of `make bench`."""
+    for line in (_table_of(file) if file.suffix == ".json" else file.read_text()).splitlines():
         if line.startswith("| "):
             yield [cell.strip() for cell in line.strip("|").split("|")]
+
+
+def _table_of(results: Path) -> str:
+    """Return the table that `make bench` writes for its JSON."""
+    sys.path.insert(0, str(ROOT / "benchmarks"))
+    from table import Row, results_table
+    from timing import Spread
+
+    def row(fields: dict[str, object]) -> Row:
+        spreads = {name: Spread(**fields[name]) for name in ("ours", "theirs", "ratio") if fields[name]}
+        reach = Fraction(fields["reach"]) if fields["reach"] else None
+        return Row(**{**fields, **spreads, "reach": reach})
+
+    return str(results_table(map(row, json.loads(results.read_text())["rows"]), {}))
 
 
 def ratio(cell: str) -> float:
@@ -43,22 +66,22 @@ def ratio(cell: str) -> float:
     return float(over) / float(under or 1)
 
 
-def calls() -> list[Bar]:
+def calls(results: Path = RESULTS) -> list[Bar]:
     """Return the overhead of a call next to its peers, from the first table of results."""
     found: dict[tuple[str, str], list[str]] = {}
-    for row in rows(RESULTS):
+    for row in rows(results):
         found.setdefault((row[0], row[2] if len(row) > 2 else ""), row)
-    chosen = [found[pair] for pair in CALLS]
+    chosen = [found[pair] for pair in CALLS if pair in found]
     return [
         (f"{row[0].split(': ')[0].replace(', 4 floats', '')} / {row[2]}", ratio(row[4]), f"{row[1]} / {row[3]}")
         for row in chosen
     ]
 
 
-def formulas() -> list[Bar]:
+def formulas(results: Path = FORMULAS) -> list[Bar]:
     """Return the forward time of each formula next to torch.compile, from the first table of results."""
     found: dict[str, Bar] = {}
-    for row in rows(FORMULAS):
+    for row in rows(results):
         if row[0].startswith("formula: ") and row[0].endswith(", forward") and row[2] == "torch.compile":
             label = row[0].removeprefix("formula: ").removesuffix(", forward")
             found.setdefault(label, (label, ratio(row[4]), f"{ratio(row[4]):.2f}x"))
@@ -145,14 +168,25 @@ def _frame(title: str, height: int, parts: Sequence[str]) -> str:
     return "\n".join([f"{head} {font}>", f"<title>{escape(title)}</title>", back, shown, *parts, "</svg>"]) + "\n"
 
 
+_OF_CALLS = "Time of one call, opbridge / peer, 4 floats"
+_OF_FORMULAS = "Forward time of formulas, opbridge / torch.compile"
 CHARTS: dict[str, Callable[[], str]] = {
-    "calls": lambda: chart("Time of one call, opbridge / peer, 4 floats", calls()),
-    "formulas": lambda: chart("Forward time of formulas, opbridge / torch.compile, AVX-512", formulas()),
+    "calls": lambda: chart(_OF_CALLS, calls()),
+    "formulas": lambda: chart(f"{_OF_FORMULAS}, AVX-512", formulas()),
     "twin-speed": lambda: chart("CUDA kernels in the twin without checks, twin / loop for a CPU", twin()),
     "verdicts": verdicts,
 }
 
 
+def measured(results: Path) -> Iterator[tuple[str, str]]:
+    """Yield the name and picture of each chart that a run of `make bench` has rows for."""
+    if bars := calls(results):
+        yield "calls", chart(_OF_CALLS, bars)
+    if bars := formulas(results):
+        yield "formulas", chart(_OF_FORMULAS, bars)
+
+
 if __name__ == "__main__":
-    for name, draw in CHARTS.items():
-        (PICTURES / f"{name}.svg").write_text(draw())
+    drawn = measured(Path(sys.argv[1])) if sys.argv[1:] else ((name, draw()) for name, draw in CHARTS.items())
+    for name, picture in drawn:
+        (PICTURES / f"{name}.svg").write_text(picture)
