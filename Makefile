@@ -1,5 +1,5 @@
-# make demo | dist | test | matrix | quick | fuzz | uncompiled | formulas | attacks | math | lint | bench | conformance | torch-versions; each sets up
-# .venv first, the demo with what it shows alone.  newest-jax, paddle and ray set up their own, networks a folder beside it.
+# Each target sets up .venv first; `make demo` installs only what it shows.  newest-jax, paddle and ray set up separate
+# environments, and networks a folder of packages.  `make help` lists the targets.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
@@ -10,7 +10,7 @@ NEWEST := build/newest-jax
 PADDLE := build/paddle
 NETWORKS := build/networks
 RAY := build/ray
-# An editable install knows the modules there were: its stamp carries their list, so that a new one installs again.
+# An editable install knows only the modules that existed: the stamp contains their list, so a new module installs again.
 READY := $(VENV)/.ready-$(shell find src -name '*.py' | sort | cksum | cut -d' ' -f1)
 SHOWN := $(VENV)/.shown-$(shell find src -name '*.py' | sort | cksum | cut -d' ' -f1)
 NATIVE := $(wildcard src/opbridge/native/*.h src/opbridge/native/core/*) src/opbridge/include/opbridge/abi.h
@@ -20,26 +20,26 @@ CPP := $(shell git ls-files --cached --others --exclude-standard "*.cpp" "*.h" "
 
 help:
 	@echo "make demo            a C++ kernel becomes a PyTorch and a NumPy operator, on one screen"
-	@echo "make dist            the wheel with what can be compiled in advance, tried in a new environment, in dist/"
+	@echo "make dist            a wheel with everything that can be compiled in advance, tested in a new environment, in dist/"
 	@echo "make test            every feature; about 16 minutes on two cores; TESTS=tests/analysis/judge"
-	@echo "make matrix          what test leaves out: a second compiler, whole wheels, large draws; half an hour"
+	@echo "make matrix          the tests that make test leaves out: a second compiler, whole wheels, large draws; half an hour"
 	@echo "make costs           make test, and what each file costs, written to docs/evidence/test-costs.md"
-	@echo "make quick           the tests of what changed since main, nearest first, for two minutes at most"
-	@echo "make fuzz            the tests that draw their inputs, with inputs no run has drawn before; MINUTES=10"
-	@echo "make formulas        every function of formulas as CUDA and Ascend C, random formulas on the CPU; minutes of compiling"
-	@echo "make declarations    a backend's YAMLs, FILES=\"a.yaml b.yaml\", built for the simulated npu and compared with PyTorch"
-	@echo "make attacks         every way to deceive opbridge judge that is known; ten minutes"
-	@echo "make uncompiled      the tests of PyTorch's and JAX's transforms and gradients without what is compiled for them"
-	@echo "make math            the functions of opbridge/math.h, for every float; half an hour"
-	@echo "make lint            ruff, mypy, clang-format"
+	@echo "make quick           the tests of changes since main, nearest first, for at most two minutes"
+	@echo "make fuzz            the tests with random inputs, with new inputs; MINUTES=10"
+	@echo "make formulas        every formula function as CUDA and Ascend C, random formulas on the CPU; compiles for minutes"
+	@echo "make declarations    build the YAMLs of a backend for the simulated npu and compare with PyTorch; FILES=\"a.yaml b.yaml\""
+	@echo "make attacks         every known attack on opbridge judge; ten minutes"
+	@echo "make uncompiled      the tests of transforms and gradients in PyTorch and JAX without the compiled adapters"
+	@echo "make math            the functions of opbridge/math.h for every float; half an hour"
+	@echo "make lint            ruff, mypy, clang-format, and the words and C++ rules of the project"
 	@echo "make bench           speed against the peers, as one table; python tools/charts.py build/bench.json draws it"
-	@echo "make conformance     every operator of PyTorch's test samples in MindSpore and NumPy; stops and goes on"
+	@echo "make conformance     every operator of PyTorch's test samples in MindSpore and NumPy; can be interrupted and resumed"
 	@echo "make torch-versions  compile the PyTorch adapter against every supported version's headers"
-	@echo "make newest-jax      the tests of JAX with its newest version and NumPy 2, in an environment of its own"
+	@echo "make newest-jax      the JAX tests with the newest JAX and NumPy 2, in a separate environment"
 	@echo "make docs            the documentation as a site, in site/"
-	@echo "make paddle          the tests of Paddle, in an environment of its own"
+	@echo "make paddle          the Paddle tests, in a separate environment"
 	@echo "make networks        networks of torchvision and transformers in MindSpore and JAX; a quarter of an hour"
-	@echo "make ray             opbridge judge on a cluster of Ray's, in an environment of its own"
+	@echo "make ray             opbridge judge on a Ray cluster, in a separate environment"
 
 setup: $(READY)
 
@@ -51,7 +51,7 @@ $(READY): pyproject.toml constraints.txt CMakeLists.txt $(NATIVE)
 	$(BIN)/python tools/ship.py
 	@touch $@
 
-# In what `make setup` has made, if it has; else in an environment of what the demo shows.
+# Uses the environment of `make setup` if it exists, otherwise an environment with only what the demo shows.
 demo: $(if $(wildcard $(READY)),$(READY),$(SHOWN))
 	@env -u PYTHONDONTWRITEBYTECODE $(BIN)/opbridge demo --keep build/demo
 	@echo; echo "To type these:  source $(BIN)/activate; cd build/demo"
@@ -64,14 +64,14 @@ $(SHOWN): pyproject.toml constraints.txt CMakeLists.txt $(NATIVE)
 dist: setup
 	$(BIN)/python tools/dist.py dist
 
-# Here and in `test` each of a thousand processes would otherwise compile the same modules, and each worker all tests.
+# Here and in `test`, bytecode is cached: otherwise each of a thousand processes would compile the same modules again.
 quick: setup
 	env -u PYTHONDONTWRITEBYTECODE $(BIN)/python tools/quick.py
 
 test: setup
 	$(PYTEST) -n auto --dist worksteal $(TESTS)
 
-# What `test` leaves out, at the optimization level that users get; `OPBRIDGE_OPTIMIZE=3 make test` repeats the rest there.
+# Runs at the optimization level of users; `OPBRIDGE_OPTIMIZE=3 make test` repeats the other tests there.
 matrix: setup
 	OPBRIDGE_OPTIMIZE=3 $(PYTEST) --matrix -m matrix -n auto --dist worksteal $(TESTS)
 
@@ -82,7 +82,7 @@ costs: setup
 fuzz: setup
 	$(BIN)/python tools/fuzz.py $(MINUTES)
 
-# What a backend's authors write is stood for; FILES are theirs, the tests' own where there are none.
+# Kernels that the authors of a backend write are replaced; without FILES, the declarations of the tests are used.
 declarations: setup
 	OPBRIDGE_DECLARATIONS="$(FILES)" $(BIN)/python -m pytest -n 0 -s tests/codegen/whole/every_operator.py
 
@@ -92,8 +92,8 @@ formulas: setup
 attacks: setup
 	OPBRIDGE_ALL_ATTACKS=1 $(BIN)/python -m pytest --matrix -n auto --dist worksteal tests/analysis/judge
 
-# Left out: nodes of C++, its threads and its shorter way, sentences that it says otherwise, and in JAX what counts calls of the
-# handler, or differentiates by PyTorch's operators.
+# Deselected: tests of C++ nodes, threads, fast paths and messages, and in JAX tests that count calls of the handler or
+# differentiate by PyTorch operators.
 uncompiled: setup
 	$(BIN)/python -m pytest -q -p tests.helpers.without_adapter $(addprefix tests/frameworks/torch/test_,transforms.py \
 	  transforms_stacked.py compile.py gradients.py) --deselect \
@@ -133,7 +133,7 @@ conformance: setup
 torch-versions: setup
 	@$(BIN)/python tools/torch_versions.py
 
-# In the environment of the others, MindSpore wants NumPy 1, and JAX 0.7 and later want NumPy 2.
+# MindSpore needs NumPy 1 in the common environment, and JAX 0.7 and later need NumPy 2.
 newest-jax:
 	@$(PYTHON) tools/check_machine.py
 	test -x $(NEWEST)/bin/python || $(PYTHON) -m venv $(NEWEST)
@@ -147,7 +147,7 @@ docs: setup
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 	@echo "site/index.html"
 
-# 200 MB that few of those who work on the rest need.
+# Paddle has 200 MB that few contributors need.
 paddle:
 	@$(PYTHON) tools/check_machine.py
 	test -x $(PADDLE)/bin/python || $(PYTHON) -m venv $(PADDLE)
@@ -156,13 +156,13 @@ paddle:
 	$(PADDLE)/bin/python -m pip install --quiet --config-settings build-dir=$(PADDLE)/cmake --editable .
 	$(PADDLE)/bin/python -m pytest -W "ignore:No ccache" tests/frameworks/paddle tests/frameworks/test_pickling.py
 
-# Beside what `make setup` installs: their own requirements would bring another NumPy.
+# In addition to `make setup`, without dependencies: these would install another NumPy.
 networks: setup
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade --no-deps --target $(NETWORKS) --group networks
 	OPBRIDGE_ALL_NETWORKS=1 PYTHONPATH=$(NETWORKS) $(BIN)/python -m pytest --matrix \
 	  $(addprefix tests/models/conversion/,every_network.py test_nnx_module.py test_plain_networks.py)
 
-# Without PyTorch: what is judged there is told without being run, and it is the cluster that is tested.
+# Without PyTorch: these verdicts need no run, because the tests check the cluster.
 ray:
 	@$(PYTHON) tools/check_machine.py
 	test -x $(RAY)/bin/python || $(PYTHON) -m venv $(RAY)

@@ -1,4 +1,4 @@
-"""What the site has beside docs/: the pages at the repository's root, and the references, made from the code itself."""
+"""Add pages to the site that are not in docs/: those at the root of the repository, and references made from code."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 
 def on_page_markdown(markdown: str, page: Any, config: MkDocsConfig, files: Files) -> str:
-    """Links as the repository has them become the site's; what the site has not got is named instead of linked."""
+    """Rewrite links of the repository for the site; name the target instead if the site does not contain it."""
     here = page.file.src_uri
     source = next((root for root, at in AT_THE_ROOT.items() if at == here), f"docs/{here}")
     places = dict(AT_THE_ROOT)
@@ -56,7 +56,7 @@ def on_page_markdown(markdown: str, page: Any, config: MkDocsConfig, files: File
 
     if here.startswith(("notebooks/", "reference/")):
         return markdown
-    # Text alone: what stands in a fence is a program.
+    # Only text: fences contain programs.
     parts = re.split(r"(^```.*?^```$)", markdown, flags=re.MULTILINE | re.DOTALL)
     return "".join(part if part.startswith("```") else _LINK.sub(link, part) for part in parts)
 
