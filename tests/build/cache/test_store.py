@@ -11,7 +11,7 @@ from cache_entries import A_TICK, KEY, Header, key, refuses, writes
 from hypothesis import given
 from hypothesis import strategies as st
 
-from opbridge.build.cache import Cache, Dependencies, Key, KeyBuilder
+from opbridge.build.cache import Cache, CacheEntry, Dependencies, Key, KeyBuilder
 from opbridge.build.cache import dependencies as dependency_sets
 
 
@@ -259,3 +259,32 @@ def test_a_large_file_is_read_once_by_a_process_and_again_when_it_changes(
     time.sleep(A_TICK)
     large.write_bytes(bytes(4999) + b"1")
     assert dependency_sets.digest_of(large) != first
+
+
+def test_large_files_of_an_entry_are_read_once_by_all_processes_and_again_when_they_change(
+    cache: Cache, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(dependency_sets, "_SLICE_BYTES", 1000)
+    monkeypatch.setattr(dependency_sets, "_PIECE_BYTES", 500)
+    monkeypatch.setattr(dependency_sets, "_YOUNG_NS", 0)
+
+    def build(folder: Path) -> Dependencies:
+        (folder / "header.gch").write_bytes(bytes(5000))
+        return Dependencies()
+
+    def fetched_by_another_process() -> CacheEntry:
+        dependency_sets._large.clear()  # which a process remembers
+        return cache.fetch(KEY, build)
+
+    cache.fetch(KEY, build)
+    entry = fetched_by_another_process()
+    with monkeypatch.context() as patched:
+        # Watches for a second reading.
+        patched.setattr(dependency_sets, "_digest_of_slice", lambda path, start: pytest.fail("read again"))
+        assert fetched_by_another_process().hit
+    assert [stored.files for stored in cache.entries()] == [("header.gch",)]
+    time.sleep(A_TICK)
+    times = os.stat(entry.path / "header.gch")
+    (entry.path / "header.gch").write_bytes(bytes(4999) + b"1")
+    os.utime(entry.path / "header.gch", ns=(times.st_atime_ns, times.st_mtime_ns))
+    assert not fetched_by_another_process().hit

@@ -136,7 +136,7 @@ def digest_of(path: str | Path) -> str:
     status = os.stat(path)
     if kind := kind_of(status):
         raise OSError(errno.EINVAL, f"expected a file, it is {kind}", str(path))
-    if status.st_size <= _SLICE_BYTES:
+    if not is_large(status):
         return _digest_of_slice(path, 0)
     seen = stamp(status, time.time_ns())
     known = _large.get(str(path))
@@ -150,6 +150,11 @@ def digest_of(path: str | Path) -> str:
         digest = hash_of("".join(slices).encode())
     _large[str(path)] = (seen, digest)
     return digest
+
+
+def is_large(status: os.stat_result) -> bool:
+    """Return whether reading the file takes so long that its digest is worth remembering."""
+    return status.st_size > _SLICE_BYTES
 
 
 def _digest_of_slice(path: str | Path, start: int) -> str:

@@ -6,14 +6,15 @@ set that matches the current files on disk identifies the result. So editing a h
 does not, and going back to an old version finds the old result.
 
     store/ab/<first key>/index                 the dependency sets
-    store/ab/<first key>/<result key>/         one entry: files, and entry.json with the hash of each
+    store/ab/<first key>/<result key>/         one entry: files, and entry.json with the hash of each;
+                                               seen.json: when large files had their hashes
     building/<first key>.<random>              work in progress of the holder of the first key's lock
     locks/<first key>
     collected                                  its time is that of the last garbage collection
 
-Nothing is flushed to the disk. An entry's hashes are checked at every use, so an entry that a crash left
-half-written is built again. Entries appear by one rename, and a lock dies with its process, so there is no
-state to repair.
+Nothing is flushed to the disk. An entry's hashes are checked at every use (those of large files once in every start
+of the machine), so an entry that a crash left half-written is built again. Entries appear by one rename, and a lock
+dies with its process, so there is no state to repair.
 """
 
 from __future__ import annotations
@@ -33,6 +34,7 @@ from opbridge._version import __version__
 from opbridge.base.errors import CacheError, DiskFullError
 from opbridge.base.progress import Step, step
 from opbridge.base.safe_open import read_file
+from opbridge.build.cache import seen_files
 from opbridge.build.cache.dependencies import (
     DIGEST_BYTES,
     DependencySet,
@@ -300,7 +302,7 @@ class Cache:
             for folder in (entry for first in self._first_keys() for entry in folders_in(first)):
                 with suppress(FileNotFoundError):
                     files = {file.relative_to(folder).as_posix(): file.lstat().st_size for file in files_below(folder)}
-                    names = tuple(name for name in files if name != "entry.json")
+                    names = tuple(name for name in files if name not in ("entry.json", seen_files.NAME))
                     found.append(StoredEntry(folder, names, sum(files.values()), _last_use(folder)))
         return sorted(found, key=lambda entry: entry.used)
 
@@ -577,7 +579,7 @@ def _hashes(entry: Path) -> dict[str, str]:
 
 def _intact(entry: Path) -> bool:
     try:
-        return all(digest_of(f"{entry}/{name}") == digest for name, digest in _hashes(entry).items())
+        return seen_files.are_intact(entry, _hashes(entry))
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return False
 
