@@ -108,6 +108,16 @@ def test_flags_of_single_sources_count(cache: Cache, request_of_two: BuildReques
         assert answers(replace(request_of_two, source_flags=flags), cache) == (11, value)
 
 
+def test_a_library_of_opbridge_is_compiled_once_for_all_runtimes(
+    cache: Cache, request_of_two: BuildRequest, wrapper: Callable[..., object]
+) -> None:
+    compiler = wrapper()
+    own = replace(request_of_two, built_for=(), library=None)
+    for link_flags in ((), ("-Wl,-z,now",)):
+        assert answers(replace(own, link_flags=link_flags), cache) == (11, 20)
+    assert sorted(compiled(compiler.runs)) == ["one.cpp", "two.cpp"]  # type: ignore[attr-defined]
+
+
 class TestOfTheCUDATwin:
     """Whose sources are compiled one by one too, and whose inline functions find the thread that runs in either."""
 

@@ -30,8 +30,11 @@ class _NotCompiledError(Exception):
 def keeps_objects(request: BuildRequest) -> bool:
     """Return whether to cache an object for each source.
 
-    That is so if compiling a source takes long, as with a large library's headers, and needs no other source.
+    That is so if compiling a source takes long, as with a large library's headers, and needs no other source.  A
+    library of opbridge itself is linked with one runtime of a twin or another.
     """
+    if request.built_for == ():
+        return True
     many = len(request.sources) > 1
     return many and request.library is not None and request.language in _COMPILED_EACH_BY_ITSELF
 
