@@ -8,6 +8,8 @@ ends it when the client is gone.
 
 from __future__ import annotations
 
+import atexit
+import ctypes
 import gc
 import importlib
 import io
@@ -185,6 +187,25 @@ def run(words: list[str]) -> None:
     exec(compile(source, kind, "exec"), main.__dict__)
 
 
+def leave_what_is_imported() -> None:
+    """Let every program end without taking apart what it found imported, which takes longer than most programs run.
+
+    What a program itself imports, makes and registers ends as in a process of its own.
+    """
+    libc = ctypes.CDLL(None)
+    # The last of these is called first, after what libraries register from now on.
+    libc.on_exit(libc._exit, None)
+    libc.__cxa_atexit(libc.fflush, None, None)
+    found = dict(sys.modules)
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(found))  # for ever
+
+    def leave() -> None:
+        sys.modules.update(dict.fromkeys(found.keys() - {"__main__", "builtins", "sys"}))
+
+    atexit._clear()
+    atexit.register(leave)  # called last
+
+
 def show(kind: type[BaseException], error: BaseException, place: types.TracebackType | None) -> None:
     """Print an error without the frames of this file."""
     while place and place.tb_frame.f_code.co_filename == __file__:
@@ -200,6 +221,7 @@ if __name__ == "__main__":
         with suppress(ImportError):  # a program may name one that is not installed
             importlib.import_module(framework)
     import_commands()
+    leave_what_is_imported()
     warnings.simplefilter("ignore")  # JAX warns of each fork
     gc.collect()
     gc.freeze()  # a collection in a fork would touch, and so copy, the memory of everything that is imported
