@@ -36,7 +36,7 @@ def commands(request: BuildRequest, folder: Path) -> Commands:
     """Return the commands that rewrite, compile and link the sources with the twin headers and library."""
     prepared = replace(
         request,
-        flags=(*_flags(), *request.flags),
+        flags=(*_flags(request), *request.flags),
         link_flags=(*ascend.link_flags(runtime()), *request.link_flags),
     )
     return rewriting.commands("ascend", prepared, folder)
@@ -44,7 +44,7 @@ def commands(request: BuildRequest, folder: Path) -> Commands:
 
 def precompile(request: BuildRequest, header: Path, target: Path) -> Command | None:
     """Return the host compiler's command to precompile `header` with the twin flags."""
-    return host.precompile(replace(request, flags=(*_flags(), *request.flags)), header, target)
+    return host.precompile(replace(request, flags=(*_flags(request), *request.flags)), header, target)
 
 
 macros, sources_for_torch = host.macros, host.sources_for_torch
@@ -60,9 +60,11 @@ def as_edited(source: Path, command: Command) -> tuple[str, ...]:
     return rewriting.as_edited(source, command, "-include", PRELUDE)
 
 
-def _flags() -> tuple[str, ...]:
+def _flags(request: BuildRequest) -> tuple[str, ...]:
+    # The types and variables of a library's headers would double the time to compile a source that includes them.
+    debug = "-g1" if request.library else "-g"
     # The twin headers always need opbridge's own types, whatever the request includes.
-    return (*ascend.flags(), f"-isystem{INCLUDE}", "-g")
+    return (*ascend.flags(), f"-isystem{INCLUDE}", debug)
 
 
 def runtime() -> Path:

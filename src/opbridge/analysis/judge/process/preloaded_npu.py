@@ -9,7 +9,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from opbridge.authoring.extensions.operator_projects import binding, launching
+from opbridge.authoring.extensions.operator_projects import binding
 from opbridge.twins.ascend.stand_in_package import PACKAGE, folder
 
 sys.path.insert(0, str(folder()))
@@ -30,5 +30,3 @@ with tempfile.TemporaryDirectory() as place:
     source = Path(place, "warm.cpp")
     source.write_text(_BINDING, encoding="utf-8")
     binding("opbridge_warm_npu", [source])
-    # The same headers, as they are compiled together with kernels.
-    launching("opbridge_warm_launches", [source], [])
