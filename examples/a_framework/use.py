@@ -1,4 +1,4 @@
-"""One operator in tinygrad, which opbridge does not know: a package of 150 lines brings it."""
+"""Call an operator in tinygrad, which a package of 150 lines adds to opbridge."""
 
 import numpy as np
 from tinygrad import Tensor

@@ -1,4 +1,4 @@
-// out = scale * x + shift of floats.  The host's numbers come as a struct in global memory, which ops.yaml fills.
+// out = scale * x + shift of floats.  ops.yaml passes the numbers of the host as a struct in global memory.
 #include "common.h"
 
 struct AffineTiling {

@@ -1,4 +1,4 @@
-// What the kernels share: which part of the work a block has, and copies of any length.
+// Code for all kernels: the part of the work of a block, and copies of any length.
 #ifndef ASCEND_WITHOUT_NPU_COMMON_H
 #define ASCEND_WITHOUT_NPU_COMMON_H
 
@@ -9,7 +9,7 @@ using namespace AscendC;
 constexpr uint32_t kTile = 1024;
 constexpr uint32_t kUnit = 32;
 
-// A block's share of n items, in groups that no two blocks divide between them.
+// The share of a block of n items, in groups that belong to one block.
 struct Share {
   __aicore__ inline explicit Share(uint32_t n, uint32_t group = 1) {
     const uint32_t groups = (n + group - 1) / group;
@@ -37,7 +37,7 @@ __aicore__ inline void store(const GlobalTensor<T>& to, const LocalTensor<T>& fr
   DataCopyPad(to, from, DataCopyExtParams{1, static_cast<uint32_t>(n * sizeof(T)), 0, 0, 0});
 }
 
-// Vector instructions work on float: other types are converted on the way in and out.
+// Vector instructions compute in float: other types are converted when they are read and written.
 template <class T>
 __aicore__ inline void to_float(const LocalTensor<float>& to, const LocalTensor<T>& from, uint32_t n) {
   if constexpr (sizeof(T) == sizeof(float)) {
@@ -56,7 +56,7 @@ __aicore__ inline void from_float(const LocalTensor<T>& to, const LocalTensor<fl
   }
 }
 
-// What the scalar unit has from the vector unit, or the other way, has to be waited for.
+// The scalar unit must wait for values of the vector unit, and the vector unit for those of the scalar unit.
 template <HardEvent event>
 __aicore__ inline void order() {
   const auto id = static_cast<event_t>(GetTPipePtr()->FetchEventID(event));

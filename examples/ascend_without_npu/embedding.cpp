@@ -1,4 +1,4 @@
-// out[i] = table[index[i]]: rows that are gathered from anywhere in global memory.
+// out[i] = table[index[i]]: gathers rows from anywhere in global memory.
 #include <opbridge/kernel.h>
 
 #include "common.h"

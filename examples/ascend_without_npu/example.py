@@ -1,4 +1,4 @@
-"""Ascend C kernels against PyTorch, on the CPU: every shape, type and number of blocks; then a mistake."""
+"""Compare Ascend C kernels with PyTorch on the CPU for all shapes, types and numbers of blocks; then show a mistake."""
 
 from pathlib import Path
 
@@ -60,8 +60,8 @@ in_jax = jax.grad(lambda x: (lib.softmax.jax(x) * weight.numpy()).sum())(jnp.asa
 np.testing.assert_allclose(in_jax, expected, atol=1e-5)
 print("in MindSpore and JAX too")
 
-# Without its way through the queue the vector unit may read a tile before it has been copied.  A run on the CPU, one
-# instruction after the other, gives the right result all the same.
+# Without the queue, the vector unit may read a tile before it has been copied.  A sequential run on the CPU gives the
+# right result nevertheless.
 queue = "    in.EnQue(loaded);\n    return in.DeQue<float>();\n"
 source = (HERE / "share_of_total.cpp").read_text().replace(queue, "    return loaded;\n", 1)
 broken = ob.inline(

@@ -1,4 +1,4 @@
-// out = x @ weight + bias: each core multiplies its part, as the tiling that the host asks for divides the product.
+// out = x @ weight + bias: each core multiplies its part of the product, as the tiling of the host divides it.
 #include <opbridge/kernel.h>
 
 #include "lib/matmul_intf.h"
@@ -39,7 +39,7 @@ void linear(ob::In<T> x, ob::In<T> weight, ob::In<float> bias, ob::Out<T> out, i
   using Position = matmul_tiling::TPosition;
   constexpr auto type = sizeof(T) == 2 ? matmul_tiling::DataType::DT_FLOAT16 : matmul_tiling::DataType::DT_FLOAT;
   matmul_tiling::MultiCoreMatmulTiling api;
-  api.SetDim(2 * blocks);  // two vector cores a block
+  api.SetDim(2 * blocks);  // two vector cores per block
   api.SetAType(Position::GM, CubeFormat::ND, type);
   api.SetBType(Position::GM, CubeFormat::ND, type);
   api.SetCType(Position::GM, CubeFormat::ND, type);

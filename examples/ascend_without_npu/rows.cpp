@@ -1,9 +1,9 @@
-// Kernels that take a row at a time: its sum, its softmax, and its layer norm.
+// Kernels that process one row at a time: sum, softmax and layer norm.
 #include <opbridge/kernel.h>
 
 #include "common.h"
 
-// Buffers for one row, in global memory as T, and in local memory as float.
+// Buffers for one row, which is T in global memory and float in local memory.
 template <class T>
 class Rows {
  public:

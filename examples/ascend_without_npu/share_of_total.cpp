@@ -1,4 +1,4 @@
-// out = x / sum(x) of floats.  Each block adds up its part; behind SyncAll each one knows the parts of all.
+// out = x / sum(x) of floats.  Each block sums its part; after SyncAll, each block can read the sums of all.
 #include "common.h"
 
 extern "C" __global__ __aicore__ void share_of_total(GM_ADDR x, GM_ADDR out, GM_ADDR workspace, uint32_t n) {

@@ -1,4 +1,4 @@
-// The scaled complementary error function, which MindSpore lacks, from PyTorch's operators.
+// The scaled complementary error function, which MindSpore lacks, made of PyTorch operators.
 #include <torch/extension.h>
 
 #include "ms_ext.h"

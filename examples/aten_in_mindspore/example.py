@@ -1,4 +1,4 @@
-"""Gives a MindSpore network an operator that only PyTorch has; opbridge compiles it and is not needed after that."""
+"""Use a PyTorch operator in a MindSpore network.  Only its compilation needs opbridge."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""A CUDA softmax with its gradient in three frameworks, on the CPU; and what becomes of a forgotten barrier."""
+"""Run a CUDA softmax and its gradient in three frameworks on the CPU; then show the report for a missing barrier."""
 
 from pathlib import Path
 
@@ -35,7 +35,7 @@ gradient = jax.jit(jax.grad(lambda x: (lib.softmax.jax(x) * weight).sum()))(jnp.
 np.testing.assert_allclose(gradient, expected_gradient, atol=1e-6)
 print("JAX agrees")
 
-# The first barrier keeps a thread from reading what another has not written yet.
+# The first barrier makes each thread wait for the values of the others.
 source = (HERE / "softmax.cu").read_text()
 broken = source.replace("__syncthreads();", "", 1)
 forgetful = ob.inline(broken, schema="rows_broken::softmax(Tensor x) -> Tensor", out="x", device="cuda-twin")

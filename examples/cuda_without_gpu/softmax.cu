@@ -1,4 +1,4 @@
-// A row's softmax by one block of threads: two reductions in shared memory, the last step of each by a warp's shuffles.
+// Computes the softmax of a row in one block: two reductions in shared memory, each with warp shuffles at its end.
 #include <float.h>
 #include <stdint.h>
 
@@ -24,7 +24,7 @@ __device__ float of_block(float value, Combine combine) {
   __syncthreads();
   value = Combine::first;
   for (float one : of_warps) value = combine(value, one);
-  // Whoever comes here again writes what others may still read.
+  // Without this barrier, the next call would overwrite values that other threads still read.
   __syncthreads();
   return value;
 }

@@ -9,7 +9,7 @@ import mindspore as ms
 import numpy as np
 import torch
 
-# Graph mode reads the functions' source, so the folder stays as long as the program.
+# Graph mode reads the source of functions, so the folder must exist as long as the program runs.
 packages = tempfile.TemporaryDirectory()
 sys.path.insert(0, packages.name)
 
@@ -25,7 +25,7 @@ scan("nets:encoder_layer()", "2,5,16", "attention_ops")
 assert not Path(packages.name, "attention_ops").exists()  # MindSpore has them all
 
 scan("nets:SpatialNet", "2,3,16,16", "spatial_ops")
-# The scan has just written it.
+# The scan has written this module.
 from spatial_ops import affine_grid_generator, instance_norm, upsample_bicubic2d  # noqa: E402
 
 rng = np.random.default_rng(0)

@@ -1,4 +1,4 @@
-"""Two models as PyTorch users have them: torch's own transformer layer, and a small convolutional network."""
+"""Two typical PyTorch models: the transformer layer of torch.nn, and a small convolutional network."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ def encoder_layer() -> torch.nn.Module:
 
 
 class SpatialNet(torch.nn.Module):
-    """Looks where a small network tells it to (a spatial transformer), then pools at several scales."""
+    """A spatial transformer, which a small network steers, followed by pooling at several scales."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""One cell, four ways: PyTorch from Python, the same from C++, that as an operator, and a kernel of its own.
+"""One cell in four forms: PyTorch from Python, the same from C++, this as an operator, and a separate kernel.
 
 A memory cell without a forget gate: gates from a matrix product over input and state, and a memory that they add to.
 """
@@ -31,7 +31,7 @@ SAVED = ("new_c", "into", "out", "candidate", "z", "weights")
 
 @cache
 def aten_cell() -> Cell:
-    """The first two outputs of the extension's `forward` are the cell's; the others are there for `backward`."""
+    """Return the two outputs of the cell; the other outputs of the extension's `forward` are for `backward`."""
     extension = ob.extension("lltm_aten", sources=[FOLDER / "lltm_aten.cpp"])
     return ob.autograd(
         forward=extension.forward,
@@ -44,7 +44,7 @@ def aten_cell() -> Cell:
 
 @cache
 def operator_cell() -> Cell:
-    """The same as an operator, `torch.ops.examples.lltm_aten`, which torch.compile and torch.export take."""
+    """Return the same as an operator, `torch.ops.examples.lltm_aten`, for torch.compile and torch.export."""
     extension = ob.extension("lltm_aten", sources=[FOLDER / "lltm_aten.cpp"])
     returns = ", ".join(f"Tensor {name}" for name in ("new_h", "new_c", *SAVED[1:5]))
     return ob.autograd(

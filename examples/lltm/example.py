@@ -1,4 +1,4 @@
-"""Trains a layer of the cell to remember, once for each way to write the cell, and arrives at the same loss."""
+"""Train a layer of the cell to remember, once for each form of the cell; the losses are equal."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ INPUTS, STATE, BATCH, LENGTH, STEPS = 4, 32, 16, 6, 40
 
 
 def layer_of(cell: cells.Cell) -> type[torch.nn.Module]:
-    """A module class: weights and bias become parameters, x, h and c stay arguments."""
+    """Make a module class: weights and bias become parameters; x, h and c stay arguments."""
 
     def sizes(inputs: int, state: int) -> dict[str, tuple[int, ...]]:
         return {"weights": (3 * state, state + inputs), "bias": (3 * state,)}

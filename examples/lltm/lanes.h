@@ -41,7 +41,7 @@ inline void store(T* p, Lanes<T> v) {
   std::memcpy(p, &v, sizeof v);
 }
 
-// The first n of them; the others are zeros, and are left alone by the second.
+// Loads the first n elements, with zeros for the others; stores the first n.
 template <class T>
 inline Lanes<T> load(const T* p, int64_t n) {
   if (n >= count<T>) return load(p);
@@ -78,7 +78,7 @@ inline Lanes<T> merged(Lanes<T> a, Lanes<T> b, std::index_sequence<I...>, std::t
   return __builtin_shufflevector(a, b, (I % 2 * sizeof...(I) + sizeof...(I) / 2 + I / 2)...);
 }
 
-// A square: merging the first half of the rows with the second, again and again, ends at its columns.
+// Transposes a square by merging the first half of the rows with the second, repeatedly.
 template <class T>
 inline void transpose(Lanes<T>* v) {
   constexpr int64_t half = count<T> / 2;
@@ -93,17 +93,17 @@ inline void transpose(Lanes<T>* v) {
   }
 }
 
-// e^x for x <= 0, which is all that is needed below; to 1e-7 of 1 in float, to the last bits in double.
+// e^x for x <= 0, which suffices below; exact to 1e-7 of 1 in float and to the last bits in double.
 inline Lanes<double> exp_negative(Lanes<double> x) {
   return each<double>(x, [](double v) { return std::exp(v); });
 }
 
 inline Lanes<float> exp_negative(Lanes<float> x) {
   typedef uint32_t Ints __attribute__((vector_size(kBytes)));
-  // Comparisons with NaN are false: it stays what it is.
+  // Comparisons with NaN are false, so NaN stays NaN.
   const auto is_zero = x < -87.0f;
   x = is_zero ? Lanes<float>{} : x;
-  // x = n log 2 + r: adding 1.5 * 2^23 rounds to an integer, which then stands in the last bits.
+  // x = n log 2 + r: adding 1.5 * 2^23 rounds to an integer in the last bits.
   const Lanes<float> shifted = x * 1.44269504f + 12582912.0f;
   const Lanes<float> n = shifted - 12582912.0f;
   const Lanes<float> r = x - n * 0.693359375f + n * 2.12194440e-4f;

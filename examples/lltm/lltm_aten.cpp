@@ -1,4 +1,4 @@
-// The cell over PyTorch's own operators, as an extension: nothing here says what its gradient is but `backward`.
+// The cell with PyTorch operators, as an extension.  Only `backward` defines its gradient.
 #include <torch/extension.h>
 
 #include <tuple>

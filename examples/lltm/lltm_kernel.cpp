@@ -1,4 +1,4 @@
-// The cell in one pass forward and three backward, on kernel.h alone.
+// The cell with kernel.h only: one pass forward and three passes backward.
 //
 // Columns of a batch fill the lanes of a register, so that a matrix product is one broadcast weight times one register
 // of the batch, and gates are computed where their sums are, in registers.
@@ -13,9 +13,9 @@ namespace {
 using lanes::count;
 using lanes::Lanes;
 
-// Units of the state that are computed at once: their sums, one for each gate, stay in registers.
+// The number of units computed together: their sums, one for each gate, stay in registers.
 constexpr int64_t kUnits = 4;
-// Less work than this is done before another thread has woken up.
+// Less work than this takes less time than starting another thread.
 constexpr int64_t kWorthAThread = 1 << 18;
 
 struct Sizes {
@@ -32,7 +32,7 @@ Sizes sizes_of(ob::In<T> x, ob::In<T> h, ob::In<T> weights) {
   return s;
 }
 
-// How many of `pieces` of some work are worth a thread.
+// Returns how many of `pieces` of work justify a thread.
 int64_t grain(int64_t pieces, int64_t operations) { return pieces * kWorthAThread / (operations + 1) + 1; }
 
 template <int64_t block>
@@ -40,14 +40,14 @@ int64_t blocks_of(int64_t n) {
   return (n + block - 1) / block;
 }
 
-// some(i, n) for n indices from i on, where n is a constant: `block`, and 1 for the rest.
+// Calls some(i, n) for n indices from i on, where n is a constant: `block`, and 1 for the rest.
 template <int64_t block, class F>
 void in_blocks(int64_t i, int64_t end, F some) {
   for (; i + block <= end; i += block) some(i, std::integral_constant<int64_t, block>());
   for (; i < end; ++i) some(i, std::integral_constant<int64_t, 1>());
 }
 
-// Up to a register full of rows become lanes: out[j] holds column j of them, and zeros behind.
+// Turns up to a register full of rows into lanes: out[j] contains their column j, followed by zeros.
 template <class T>
 void to_lanes(const T* matrix, int64_t width, int64_t rows, Lanes<T>* out) {
   int64_t j = 0;
@@ -61,7 +61,7 @@ void to_lanes(const T* matrix, int64_t width, int64_t rows, Lanes<T>* out) {
   }
 }
 
-// And back; what comes in is used up.
+// The inverse; it overwrites its input.
 template <class T>
 void from_lanes(Lanes<T>* in, int64_t width, int64_t rows, T* matrix) {
   int64_t j = 0;
@@ -141,7 +141,7 @@ void lltm_backward(ob::In<T> grad_new_h, ob::In<T> grad_new_c, ob::In<T> grad_ga
   const Sizes s = sizes_of(x, h, weights);
   const int64_t columns = blocks_of<n_lanes>(s.batch), n_gates = 3 * s.state;
 
-  // The gradients of the sums, by columns of the batch.
+  // Computes the gradients of the sums, by columns of the batch.
   auto* deltas = ob::scratch<Lanes<T>>(columns * n_gates);
   auto* d_answer = ob::scratch<Lanes<T>>(2 * s.state);
   Lanes<T>* d_memory = d_answer + s.state;
@@ -176,7 +176,7 @@ void lltm_backward(ob::In<T> grad_new_h, ob::In<T> grad_new_c, ob::In<T> grad_ga
     std::fill(row + s.width, row + parts * n_lanes, T(0));
   }
 
-  // Of the cell's inputs: each column of the weights times the deltas.
+  // The gradients of the cell's inputs: each column of the weights times the deltas.
   auto* d_z = ob::scratch<Lanes<T>>(columns * s.width);
   const auto some_inputs = [=](int64_t k, auto some) {
     constexpr int64_t n = decltype(some)::value;
@@ -193,7 +193,7 @@ void lltm_backward(ob::In<T> grad_new_h, ob::In<T> grad_new_c, ob::In<T> grad_ga
     }
   };
 
-  // Of weights and bias: lanes are now neighbours in a row of weights.
+  // The gradients of weights and bias: lanes are now neighbours in a row of weights.
   const auto some_gates = [=](int64_t gate, auto some) {
     constexpr int64_t n = decltype(some)::value;
     for (int64_t j = gate; j < gate + n; ++j) {
@@ -221,7 +221,7 @@ void lltm_backward(ob::In<T> grad_new_h, ob::In<T> grad_new_c, ob::In<T> grad_ga
     }
   };
 
-  // Both products in one loop, so that threads meet once.
+  // Both products run in one loop, so that threads synchronise once.
   const int64_t of_inputs = blocks_of<16>(s.width), pieces = of_inputs + blocks_of<48>(n_gates);
   ob::parallel_for(
       pieces,

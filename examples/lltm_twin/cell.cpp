@@ -2,7 +2,7 @@
 
 #include <vector>
 
-// Two gates a unit: how much of the state to keep, and what to put in its place.
+// Two gates per unit: how much of the state to keep, and what replaces the rest.
 std::vector<torch::Tensor> cell_forward_cuda(torch::Tensor sums, torch::Tensor state);
 std::vector<torch::Tensor> cell_backward_cuda(torch::Tensor grad, torch::Tensor keep, torch::Tensor proposal,
                                               torch::Tensor state);
@@ -23,7 +23,7 @@ std::vector<torch::Tensor> forward(torch::Tensor input, torch::Tensor state, tor
   const auto sums = torch::addmm(bias, joined, weights.t()).view({state.size(0), 2, state.size(1)});
   auto results = cell_forward_cuda(sums, state);
   results.push_back(joined);
-  return results;  // the new state, then what backward needs: keep, proposal, joined
+  return results;  // the new state, then the values for backward: keep, proposal, joined
 }
 
 std::vector<torch::Tensor> backward(torch::Tensor grad, torch::Tensor keep, torch::Tensor proposal,

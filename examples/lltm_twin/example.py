@@ -1,4 +1,4 @@
-"""A CUDA extension of PyTorch on whatever is here: a GPU, or the CUDA twin."""
+"""Run a PyTorch CUDA extension on a GPU or, without one, in the CUDA twin."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def main() -> None:
 
 
 def show_a_broken_kernel() -> None:
-    """The mistake most people make once; on a GPU its result is a wrong number somewhere else."""
+    """Show the report for a common mistake, which on a GPU gives a wrong number somewhere else."""
     with tempfile.TemporaryDirectory() as folder:
         wrapper, kernel = (Path(shutil.copy(FOLDER / name, folder)) for name in ("cell.cpp", "cell_kernel.cu"))
         kernel.write_text(kernel.read_text().replace("unit >= state.size(1)", "unit > state.size(1)"))

@@ -1,4 +1,4 @@
-"""A backend for MultiKernelBench that judges answers in Ascend C where there is no NPU and no CANN."""
+"""A backend of MultiKernelBench that judges answers in Ascend C without an NPU and without CANN."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from opbridge.analysis.judge.answer.ascend_models import project_model
 
 @register_backend("ascendc_twin")
 class AscendTwinBackend(Backend):
-    """Takes the answers of the backend `ascendc`: a project's host and kernel, a binding for Python, and a model."""
+    """Runs answers for the backend `ascendc`: host and kernel of a project, a Python binding, and a model."""
 
     def __init__(self) -> None:
         self.context: dict[str, Any] = {}
@@ -47,7 +47,7 @@ class AscendTwinBackend(Backend):
         return execute_template(torch_npu.npu.synchronize, self.device, self.context)
 
     def time_execution(self, eval_target: str = "ModelNew") -> list[float]:
-        """How long a twin takes says nothing of an NPU."""
+        """Return NaN: the time in a twin does not predict the time on an NPU."""
         return [float("nan")]
 
     def cleanup(self) -> None:

@@ -1,4 +1,4 @@
-"""Trains one layer whose normalisation is a C++ kernel, forward and backward."""
+"""Train one layer whose normalisation is a C++ kernel, forward and backward."""
 
 from pathlib import Path
 

@@ -4,7 +4,7 @@
 
 namespace {
 
-// Rows are reduced in double, so that a long row of floats loses nothing.
+// Rows are reduced in double, so that long rows of floats lose no digits.
 template <class T>
 double inverse_rms(const T* row, int64_t n, double eps) {
   const double squares = ob::sum(n, [=](int64_t i) { return double(row[i]) * double(row[i]); });

@@ -1,4 +1,4 @@
-"""Checkpoints that any number of processes saves and any other number loads, however the model is divided."""
+"""Save and load checkpoints with any number of processes, however the model is divided."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ def save(folder: Path, step: int, model: nn.Module, optimizer: torch.optim.Optim
 
 
 def resume(folder: Path, model: nn.Module, optimizer: torch.optim.Optimizer) -> int:
-    """The step after the last one that was saved."""
-    # Metadata is written last: where there is none, the process that saved was killed on the way.
+    """Load the last checkpoint, and return the step after it."""
+    # Metadata is written last: if it is missing, the process was killed while it saved.
     steps = [int(path.parent.name.removeprefix("step-")) for path in folder.glob("step-*/.metadata")]
     if not steps:
         return 0

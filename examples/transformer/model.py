@@ -1,4 +1,4 @@
-"""A small transformer whose norm and activation are two operators: opbridge's, or PyTorch's own to compare with."""
+"""A small transformer whose norm and activation are operators of opbridge or, for comparison, of PyTorch."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ class Transformer(nn.Module):
         self.head = nn.Linear(sizes.width, sizes.words, bias=False)
 
     def forward(self, words: Tensor) -> Tensor:
-        """The mean loss of telling each word from those before it."""
+        """Return the mean loss of predicting each word from the words before it."""
         x = self.embedding(words[:, :-1])
         for block in self.blocks:
             x = block(x)
@@ -113,7 +113,7 @@ class Transformer(nn.Module):
 
 
 def batch_of(step: int, sizes: Sizes) -> Tensor:
-    """Words that count up by some stride, one more than the model reads: the same in every process and every run."""
+    """Return words that count up by some stride, one more than the model reads; equal in every process and run."""
     random = torch.Generator().manual_seed(step)
     first = torch.randint(sizes.words, (sizes.batch, 1), generator=random)
     stride = torch.randint(1, 4, (sizes.batch, 1), generator=random)

@@ -1,4 +1,4 @@
-"""The ways to train it over several processes, all of them PyTorch's own; nothing here knows of the operators."""
+"""Train over several processes by PyTorch's own methods; this module does not depend on the operators."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from torch.nn.parallel import DistributedDataParallel
 
 
 def join() -> None:
-    """The group of torchrun's processes, under other keys of its store whenever it starts them anew.
+    """Join the group of torchrun's processes, with new keys in its store whenever it restarts them.
 
     PyTorch 2.13 uses the same ones, and the new processes then look for each other where the killed ones were.
     """
@@ -34,7 +34,7 @@ def join() -> None:
 
 
 def leave() -> None:
-    """Ends the group, and leaves its threads the time to let go of the last tensors.
+    """End the group, and give its threads time to release the last tensors.
 
     DTensor's caches keep those threads alive, nothing waits for them, and one that frees a tensor after Python has
     ended aborts the process (PyTorch 2.13: `terminate called without an active exception`).
@@ -47,13 +47,13 @@ def leave() -> None:
 class Divided:
     model: nn.Module
     data: DeviceMesh | None = None
-    """The processes that have a part of the batch each; None: all have the whole."""
+    """The processes that divide the batch; None if each has the whole batch."""
 
     def part(self, batch: Tensor) -> Tensor:
         return batch if self.data is None else batch.chunk(self.data.size())[self.data.get_local_rank()]
 
     def mean(self, loss: Tensor) -> float:
-        """Of the whole batch."""
+        """Return the mean over the whole batch."""
         loss = loss.detach().clone()
         if self.data is not None:
             dist.all_reduce(loss, group=self.data.get_group())
@@ -76,7 +76,7 @@ def tensor(model: nn.Module) -> Divided:
 
 
 def grid(model: nn.Module) -> Divided:
-    """Two groups of processes have half of the batch each, and in a group each process has a part of every layer."""
+    """Divide the batch between two groups of processes, and every layer among the processes of a group."""
     mesh = init_device_mesh("cpu", (2, dist.get_world_size() // 2), mesh_dim_names=("data", "tensor"))
     return Divided(_sharded(_tensor_parallel(model, mesh["tensor"]), mesh["data"]), mesh["data"])
 
@@ -97,7 +97,7 @@ def _sharded(model: nn.Module, mesh: DeviceMesh) -> nn.Module:
 
 
 def _tensor_parallel(model: nn.Module, mesh: DeviceMesh) -> nn.Module:
-    """Norms have a part of each sequence, `swiglu` a part of the inner features; both get DTensors."""
+    """Divide sequences for norms and inner features for `swiglu`; both operators get DTensors."""
     whole = PrepareModuleInput(input_layouts=Shard(1), desired_input_layouts=Replicate())
     into_sequence = RowwiseParallel(output_layouts=Shard(1))
     block = {

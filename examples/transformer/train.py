@@ -1,4 +1,4 @@
-"""Trains the transformer: `torchrun --standalone --nproc-per-node 4 train.py --parallel fsdp`; see README.md."""
+"""Train the transformer: `torchrun --standalone --nproc-per-node 4 train.py --parallel fsdp`; see README.md."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Training:
         self.optimizer = torch.optim.AdamW(self.divided.model.parameters(), lr=3e-3)
 
     def step(self, number: int) -> torch.Tensor:
-        """The loss of this process's part of the batch."""
+        """Run one step, and return the loss of this process's part of the batch."""
         self.optimizer.zero_grad()
         loss = self.divided.model(self.divided.part(batch_of(number, self.sizes)))
         loss.backward()
@@ -32,9 +32,9 @@ class Training:
         return loss
 
     def counted_step(self, number: int) -> tuple[torch.Tensor, dict[str, int]]:
-        """How its processes communicate, too."""
+        """Run one step, and return how its processes communicate, too."""
         with CommDebugMode() as mode, warnings.catch_warnings():
-            # Of the hooks that it puts on modules, about inputs that are no floats.
+            # Its hooks on modules warn about inputs that are not floats.
             warnings.filterwarnings("ignore", "Full backward hook is firing")
             loss = self.step(number)
         return loss, {str(name).rpartition(".")[2]: count for name, count in mode.get_comm_counts().items()}

@@ -1,4 +1,4 @@
-"""The same transformer in JAX, over all devices there are: `python train_jax.py --parallel mesh`; see README.md."""
+"""Train the same transformer in JAX, over all devices: `python train_jax.py --parallel mesh`; see README.md."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ LAYOUT = {
     **dict.fromkeys(("out", "down"), P("model", None)),
     "embedding": P(),
 }
-"""Along which axis of the mesh a weight is divided, by the last word of its name."""
+"""The axis of the mesh that divides a weight, by the last word of its name."""
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,7 @@ def initial() -> Weights:
 
 
 def batch_of(step: int) -> Any:
-    """Words that count up by some stride, one more than the model reads."""
+    """Return words that count up by some stride, one more than the model reads."""
     random = np.random.default_rng(step)
     first, stride = random.integers(WORDS, size=(BATCH, 1)), random.integers(1, 4, size=(BATCH, 1))
     return ((first + stride * np.arange(LENGTH + 1)) % WORDS).astype(np.int32)
@@ -107,7 +107,7 @@ def updated(loss_of: Callable[..., Any], weights: Weights, words: Any) -> tuple[
 
 
 class Training:
-    """One compiled step, and the weights as they lie for it."""
+    """Return a compiled step, and the weights in its layout."""
 
     def __init__(self, way: str, operators: str) -> None:
         self.weights, self.place, step = WAYS[way](OPERATORS[operators]())
@@ -119,7 +119,7 @@ class Training:
 
     @property
     def collectives(self) -> dict[str, int]:
-        """How the devices communicate in a step."""
+        """Return how the devices communicate in a step."""
         pattern = r" (all-gather|all-reduce|reduce-scatter|all-to-all|collective-permute)(?:-start)?\("
         return dict(Counter(re.findall(pattern, self.program.as_text())))
 
@@ -129,7 +129,7 @@ def alone(operators: Operators) -> tuple[Weights, Callable[[Any], Any], Any]:
 
 
 def on_mesh(operators: Operators) -> tuple[Weights, Callable[[Any], Any], Any]:
-    """Sequences are divided along one axis of a mesh, layers along the other; XLA does the rest."""
+    """Divide sequences along one axis of a mesh and layers along the other; XLA does the rest."""
     mesh = Mesh(np.array(jax.devices()).reshape(-1, 2), ("data", "model"))
     layout = {name: NamedSharding(mesh, LAYOUT[name.rpartition(" ")[2]]) for name in initial()}
     place = partial(jax.device_put, device=NamedSharding(mesh, P("data")))
@@ -139,7 +139,7 @@ def on_mesh(operators: Operators) -> tuple[Weights, Callable[[Any], Any], Any]:
 
 
 def by_hand(operators: Operators) -> tuple[Weights, Callable[[Any], Any], Any]:
-    """In `shard_map` each device has some of the sequences and all weights; the mean over devices is written down."""
+    """Use `shard_map`: each device has some of the sequences and all weights, and the mean over devices is explicit."""
     mesh = Mesh(np.array(jax.devices()), ("data",))
 
     def mean_loss(weights: Weights, words: Any) -> Any:

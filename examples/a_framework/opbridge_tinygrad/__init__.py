@@ -1,5 +1,5 @@
-"""Operators of opbridge on tinygrad's tensors.  The entry point in pyproject.toml names this row; nothing more is here,
-so that whoever lists the frameworks imports neither tinygrad nor the adapter."""
+"""The row of tinygrad in the table of frameworks.  The entry point in pyproject.toml names it; the module has nothing
+else, so that listing the frameworks imports neither tinygrad nor the adapter."""
 
 from opbridge.frameworks import Framework
 

@@ -1,4 +1,4 @@
-"""tinygrad, by way of NumPy: an operator's kernel runs at once, and its formulas become part of tinygrad's graph."""
+"""Call operators with tinygrad tensors through NumPy: kernels run at once, formulas become part of tinygrad's graph."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from opbridge.rules import ARRAY_FUNCTIONS, evaluate, formula_environment
 
 
 def define(library: Library) -> None:
-    """tinygrad keeps no table of operators."""
+    """Do nothing: tinygrad keeps no table of operators."""
 
 
 def view(library: Library, index: int) -> TinygradOperator:
@@ -30,7 +30,7 @@ def call(library: Library, index: int) -> Callable[..., Any]:
 
 
 class TinygradOperator:
-    """A function of tinygrad's tensors, differentiable as often as its formulas are."""
+    """A function of tinygrad tensors, differentiable as often as its formulas are."""
 
     def __init__(self, library: Library, index: int) -> None:
         spec = library.spec(index)
@@ -54,7 +54,7 @@ class TinygradOperator:
             value = Tensor(np.ascontiguousarray(result))
             backward = partial(self._backward, number, arguments, tensors, outputs)
             inputs = [leaf for _, leaf in tensors]
-            # tinygrad's own way to say that a value depends on others by a rule of somebody's.
+            # This is how tinygrad attaches a custom gradient to a value.
             output = (
                 Tensor.call(*inputs, value, fxn=value.as_param(len(inputs)), grad_fxn=backward) if inputs else value
             )
@@ -65,7 +65,7 @@ class TinygradOperator:
         self, number: int, arguments: Mapping[str, Any], tensors: list[tuple[str, Tensor]], outputs: list[Tensor],
         grad: Any, call: Any,
     ) -> tuple[Any, ...]:  # fmt: skip
-        """The gradients of the inputs, and none for the value itself."""
+        """Return the gradients of the inputs, and none for the value itself."""
         environment = formula_environment(self.schema, arguments, {number: Tensor(grad)}, dict(enumerate(outputs)))
         found: dict[str, Any] = {}
         for derivative in self.derivatives:
@@ -97,7 +97,7 @@ class TinygradOperator:
 
 
 class _Functions(dict[str, Any]):
-    """What a formula may call: methods of tensors by the array API's names, and operators of the library."""
+    """The functions of formulas: methods of tensors by their array API names, and operators of the library."""
 
     def __init__(self, library: Library) -> None:
         super().__init__({name: getattr(dtypes, name) for name in ("float16", "float32", "float64", "int32", "int64")})
@@ -114,7 +114,7 @@ class _Functions(dict[str, Any]):
 
 
 def _sum_to(x: Tensor, shape: tuple[int, ...]) -> Tensor:
-    """Undoes a broadcast."""
+    """Undo a broadcast."""
     added = x.ndim - len(shape)
     stretched = [added + axis for axis, size in enumerate(shape) if size == 1 != x.shape[added + axis]]
     return x.sum((*range(added), *stretched), keepdim=True).reshape(shape)
