@@ -20,7 +20,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 _PROPERTIES = ("property", "cached_property")
-_UNREAD = ROOT / "src" / "opbridge" / "twins" / "cuda"
+_UNREAD = ROOT / "src" / "opbridge" / "twins" / "cuda" / "libraries"
 """Where comments of C++ still have such words."""
 _NO_VERBS = re.compile(
     r"(A|All|An|And|Any|As|At|Because|Both|But|By|Each|Every|For|From|How|If|In|It|Its|No|Not|Of|On|One|Only|Or|Other|Others"

@@ -45,7 +45,12 @@ GALLERY = {
     "touches": Picture(
         "docs/learn-cuda.md", ("opbridge profile --trace-memory touches.html turn.cu",), "touches.html", 700
     ),
-    "report": Picture("README.md", ("opbridge demo --keep demo",), "demo/opbridge-demo.html", 590),
+    "report": Picture(
+        "docs/report.md",
+        ("opbridge report ops.yaml -o report.html --framework numpy --framework torch",),
+        "report.html",
+        1180,
+    ),
 }
 
 

@@ -1,4 +1,4 @@
-// cuBLASLt as far as the twin has it: products of matrices with what comes behind them.
+// The part of cuBLASLt that the twin has: products of matrices with their epilogues.
 #ifndef OPBRIDGE_TWIN_CUBLASLT_H
 #define OPBRIDGE_TWIN_CUBLASLT_H
 

@@ -11,7 +11,7 @@ typedef __mbarrier_t __mbarrier_token_t;
 
 namespace opbridge_twin {
 
-// What the thread has done until now is there for whoever finds the phase complete.
+// Threads that find the phase complete see all earlier work of this thread.
 OB_TWIN_INLINE __mbarrier_token_t arrive_at(__mbarrier_t* barrier, bool drops) {
   __threadfence_block();
   return atomic_update(barrier, [drops](__mbarrier_t old) { return mbarrier::arrived(old, 1, drops); });

@@ -7,7 +7,7 @@
 typedef unsigned char __nv_fp6_storage_t;
 typedef unsigned short __nv_fp6x2_storage_t;
 typedef unsigned __nv_fp6x4_storage_t;
-// One byte of storage means either, so every conversion is told which.
+// A byte of storage does not state its format, so every conversion takes it as an argument.
 enum __nv_fp6_interpretation_t { __NV_E2M3, __NV_E3M2 };
 
 namespace opbridge_twin {

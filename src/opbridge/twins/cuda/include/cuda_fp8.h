@@ -9,7 +9,7 @@ typedef unsigned short __nv_fp8x2_storage_t;
 typedef unsigned __nv_fp8x4_storage_t;
 // Whether a value that is too large becomes the largest, or what overflow gives.
 enum __nv_saturation_t { __NV_NOSAT, __NV_SATFINITE };
-// One byte of storage means either, so every conversion is told which.
+// A byte of storage does not state its format, so every conversion takes it as an argument.
 enum __nv_fp8_interpretation_t { __NV_E4M3, __NV_E5M2 };
 
 namespace opbridge_twin {

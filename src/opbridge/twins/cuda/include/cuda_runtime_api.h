@@ -133,7 +133,7 @@ cudaError_t cudaGraphAddMemFreeNode(cudaGraphNode_t* node, cudaGraph_t graph, co
 cudaError_t cudaDeviceGetGraphMemAttribute(int device, enum cudaGraphMemAttributeType attribute, void* value);
 cudaError_t cudaDeviceSetGraphMemAttribute(int device, enum cudaGraphMemAttributeType attribute, void* value);
 cudaError_t cudaDeviceGraphMemTrim(int device);
-// What is launched on this stream between the two is a node's work: of a graph, or in the place of another node's.
+// Launches on this stream between the two calls become the work of a node of a graph, or replace that of another node.
 cudaStream_t ob_twin_node_begins(void);
 cudaError_t ob_twin_node_added(cudaGraphNode_t* node, cudaGraph_t graph, const cudaGraphNode_t* before, size_t count);
 cudaError_t ob_twin_node_replaced(cudaGraphExec_t exec, cudaGraphNode_t node);

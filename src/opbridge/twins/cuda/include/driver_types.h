@@ -88,7 +88,7 @@ enum cudaError {
 };
 typedef enum cudaError cudaError_t;
 
-// Default asks the pointers, and any other is held against them.
+// Default follows from the pointers; any other kind is compared with them.
 enum cudaRoundMode { cudaRoundNearest, cudaRoundZero, cudaRoundPosInf, cudaRoundMinInf };
 enum cudaMemcpyKind {
   cudaMemcpyHostToHost = 0,
@@ -98,7 +98,7 @@ enum cudaMemcpyKind {
   cudaMemcpyDefault = 4
 };
 
-// What cudaPointerGetAttributes tells; memory that nobody told CUDA of is no error there.
+// The result of cudaPointerGetAttributes, for which memory unknown to CUDA is not an error.
 enum cudaMemoryType {
   cudaMemoryTypeUnregistered = 0,
   cudaMemoryTypeHost = 1,
@@ -244,7 +244,7 @@ enum cudaTextureAddressMode {
   cudaAddressModeMirror = 2,
   cudaAddressModeBorder = 3
 };
-// What a surface does beside its edge.
+// What a surface does outside of its edge.
 enum cudaSurfaceBoundaryMode { cudaBoundaryModeZero = 0, cudaBoundaryModeClamp = 1, cudaBoundaryModeTrap = 2 };
 enum cudaTextureFilterMode { cudaFilterModePoint = 0, cudaFilterModeLinear = 1 };
 enum cudaTextureReadMode { cudaReadModeElementType = 0, cudaReadModeNormalizedFloat = 1 };
@@ -483,7 +483,7 @@ struct cudaLaunchConfig_t {
 };
 #endif
 
-// A part of NVIDIA's list, with NVIDIA's numbers: what cudaDeviceProp says, one by one.
+// Some of NVIDIA's entries, with NVIDIA's numbers: the fields of cudaDeviceProp, one by one.
 enum cudaDeviceAttr {
   cudaDevAttrMaxThreadsPerBlock = 1,
   cudaDevAttrMaxBlockDimX = 2,

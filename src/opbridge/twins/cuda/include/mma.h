@@ -98,7 +98,7 @@ struct fragment {
 
 namespace details {
 
-// What a lane brings to a product; `lanes` are those that came.
+// The input of a lane to a product; `lanes` are those that take part.
 template <class A, class B, class C, class D>
 struct Product {
   const A* a;

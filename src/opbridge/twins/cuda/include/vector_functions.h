@@ -1,4 +1,4 @@
-// make_float4 and its kin.
+// make_float4 and similar functions.
 #ifndef OPBRIDGE_TWIN_VECTOR_FUNCTIONS_H
 #define OPBRIDGE_TWIN_VECTOR_FUNCTIONS_H
 

@@ -47,7 +47,7 @@ struct Count {
   uint64_t joined = 0;  // passes of shared memory where neighbouring reads are joined
   uint64_t fresh = 0;   // sectors that the block had not touched before
   uint64_t missed = 0;  // sectors that the first cache does not hold
-  uint64_t queued = 0;  // lanes behind the first of those at the address that most have
+  uint64_t queued = 0;  // lanes after the first at the most frequent address
   uint64_t worst = 0;   // parts of the worst request, and what it was like
   uint64_t worst_lanes = 0;
   int64_t worst_stride = 0;
@@ -116,7 +116,7 @@ class Counters {
   // `share` is how many sectors of the first cache are each warp's.
   void begin_block(size_t share);
   bool is_first_touch(uint64_t sector) { return touched_.insert(sector + 1); }
-  // Warps are looked at one after the other and run beside each other: what another one has touched is there.
+  // Warps are counted one after the other but run concurrently: sectors that another warp has touched are present.
   bool misses(unsigned warp, uint64_t sector, bool is_first_touch) {
     if (!shares_[warp].misses(sector + 1)) return false;
     const bool is_again = !touched_by_warps_.insert(sector * kMostWarps + warp + 1);

@@ -136,7 +136,7 @@ void barrier_passed() {
 void accessed(const volatile void* memory, size_t bytes, Kind kind, const void* at, const void* frame) {
   const auto address = reinterpret_cast<uintptr_t>(memory);
   if (lane == nullptr || checks::is_out_of_scope(address)) return;
-  // As a GPU reads what is no word: in pieces that the address allows.
+  // A GPU reads other sizes than words in pieces that the address allows.
   const size_t whole = bytes <= 16 && (bytes & (bytes - 1)) == 0 ? bytes : 4;
   for (size_t done = 0; done < bytes && lane != nullptr; done += whole) {
     note(kind, address + done, static_cast<unsigned>(__builtin_ctzll(whole)), at, frame);

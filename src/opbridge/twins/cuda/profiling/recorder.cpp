@@ -6,10 +6,10 @@ namespace opbridge_twin::profile {
 
 namespace {
 
-// An A100's multiprocessor: its first cache beside some shared memory, and what it holds of a launch.
+// A multiprocessor of an A100: its first cache next to some shared memory, and its limits for a launch.
 constexpr uint64_t kFirstCache = 128 << 10, kMostThreads = 2048, kMostBlocks = 32, kMultiprocessors = 108;
 
-// Sectors of the first cache that are a warp's, beside others.
+// Returns the sectors of the first cache that a warp gets next to others.
 size_t share_of_cache(uint64_t threads, uint64_t blocks) {
   const uint64_t there = (blocks + kMultiprocessors - 1) / kMultiprocessors;
   const uint64_t beside = std::clamp<uint64_t>(std::min(there, kMostThreads / threads), 1, kMostBlocks);

@@ -28,7 +28,7 @@ struct Cost {
   int64_t stride = 0;      // bytes from each lane to the next; 0 where they differ, or all is one address
 };
 
-// The sectors are told too: an access of 16 bytes lies in two at most.
+// An access of 16 bytes lies in at most two sectors.
 constexpr unsigned kMostSectors = kLanes * 2;
 Cost global_cost(const Request& request, uint64_t (&sectors)[kMostSectors]);
 

@@ -44,7 +44,7 @@ class Warp {
     return found;
   }
 
-  // All lanes that are at a place go on together.  Where they all come to the same next one it is told, else kNoMore.
+  // Advances all lanes at a place together.  Returns their next place if it is the same for all, and otherwise kNoMore.
   uint64_t step(uint64_t order) {
     const unsigned together = lanes_at(order);
     const auto number = static_cast<unsigned>(__builtin_popcount(together));
@@ -194,7 +194,7 @@ class Warp {
   Event* begin_[kLanes];
   Event* at_[kLanes];
   Event* end_[kLanes];
-  uint64_t orders_[kLanes];           // of the next events; kNoMore behind the last
+  uint64_t orders_[kLanes];           // of the next events; kNoMore after the last
   uint64_t last_block_[kLanes] = {};  // where the stretch of code that a lane is in begins
 };
 

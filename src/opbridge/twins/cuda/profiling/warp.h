@@ -26,7 +26,7 @@ struct Event {
 constexpr int kPlaceBits = 48, kKindShift = 60, kSizeShift = 56;
 constexpr uint64_t kPlaceMask = (uint64_t{1} << kPlaceBits) - 1, kAddressMask = (uint64_t{1} << kSizeShift) - 1;
 constexpr uint64_t kDeepest = 0xffff;
-constexpr uint64_t kNoMore = ~uint64_t{0};  // an order behind all others
+constexpr uint64_t kNoMore = ~uint64_t{0};  // an order after all others
 
 inline uint64_t address_of(const Event& event) { return event.what & kAddressMask; }
 inline Kind kind_of(const Event& event) { return static_cast<Kind>(event.what >> kKindShift); }

@@ -61,7 +61,7 @@ void Ways::rank(const std::vector<Number>& places, unsigned depth) {
 
 // Without calls of itself: it runs on the small stack of a kernel's thread.
 void Ways::visit(Number first, unsigned depth, std::vector<Number>& open, std::vector<std::vector<Number>>& loops) {
-  std::vector<std::pair<Number, size_t>> way;  // places, and how many of those behind have been looked at
+  std::vector<std::pair<Number, size_t>> way;  // places, and how many of their successors have been visited
   const auto enter = [&](Number place) {
     places_[place].visited = places_[place].lowest = ++visits_;
     places_[place].is_open = true;

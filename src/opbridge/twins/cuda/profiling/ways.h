@@ -10,8 +10,8 @@
 
 namespace opbridge_twin::profile {
 
-// A graph of places, numbered as they are met.  Its ranks rise along every way, but for the way back to a loop's first
-// place, and a loop has all its ranks in a row: so whoever has left a loop ranks behind those that are in it.
+// A graph of places, numbered in the order of discovery.  Ranks increase along every path, except back to the first
+// place of a loop, and the ranks of a loop are consecutive.  A lane that has left a loop thus ranks after those in it.
 class Ways {
  public:
   using Number = uint32_t;

@@ -1,4 +1,4 @@
-// reduce(group, value, operation): what all threads of a tile or coalesced group bring, put together.
+// reduce(group, value, operation): combines the values of all threads of a tile or coalesced group.
 #ifndef OPBRIDGE_TWIN_COOPERATIVE_GROUPS_REDUCE_H
 #define OPBRIDGE_TWIN_COOPERATIVE_GROUPS_REDUCE_H
 

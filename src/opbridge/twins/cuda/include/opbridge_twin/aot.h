@@ -7,8 +7,8 @@
 extern "C" {
 typedef int (*ob_twin_aot_function)(int, void**, int*, int64_t**, const char**, void*, void*);
 
-// Calls it on the default stream, whatever the host's is.  A failure, of a CUDA call or found by a check, is told as
-// the host expects it, and the device is as good as new afterwards.
+// Calls the function on the default stream, whatever the host's stream is.  Reports a failed CUDA call or a finding in
+// the host's form; the device is usable afterwards.
 int ob_twin_run_aot(ob_twin_aot_function function, const char* name, int nparam, void** params, int* ndims,
                     int64_t** shapes, const char** dtypes, void* stream, void* extra);
 }

@@ -1,4 +1,4 @@
-// CUDA's atomic functions with an order and a scope, which the checks are told.
+// CUDA's atomic functions with an order and a scope, which the checks use.
 #ifndef OPBRIDGE_TWIN_ATOMIC_BUILTINS_H
 #define OPBRIDGE_TWIN_ATOMIC_BUILTINS_H
 

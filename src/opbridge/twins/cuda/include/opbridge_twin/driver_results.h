@@ -1,4 +1,4 @@
-// The results of the driver API: names and numbers as NVIDIA documents them, and what is said of each.
+// The results of the driver API: names and numbers as NVIDIA documents them, and their messages.
 #ifndef OPBRIDGE_TWIN_DRIVER_RESULTS_H
 #define OPBRIDGE_TWIN_DRIVER_RESULTS_H
 

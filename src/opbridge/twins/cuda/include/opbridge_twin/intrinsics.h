@@ -249,8 +249,8 @@ OB_TWIN_INLINE T whole(T x) {
   }
 }
 
-// Too large becomes the greatest.  What is no number becomes 0 in 32 bits that were a float's, and the highest bit
-// alone in all others; an H100 gives that.
+// Values that are too large become the greatest.  NaN becomes 0 if a float is converted to 32 bits, and otherwise the
+// highest bit alone, as on an H100.
 template <class To, Round mode, class From>
 OB_TWIN_INLINE To to_integer(From x) {
   constexpr int kBits = static_cast<int>(sizeof(To)) * 8;

@@ -1,7 +1,6 @@
 // CUDA's mathematical functions beyond those of <math.h>.
 //
-// The fast ones (__expf and its kin) are computed as precisely as the others: a kernel's answers are within what it
-// would get from a GPU.
+// Fast functions such as __expf are as precise as the others, so results are within the error of a GPU.
 #ifndef OPBRIDGE_TWIN_MATH_H
 #define OPBRIDGE_TWIN_MATH_H
 

@@ -32,7 +32,7 @@ OB_TWIN_STORE(__stwt)
 
 OB_TWIN_INLINE unsigned __isShared(const void* p) { return static_cast<unsigned>(ob_twin_is_shared(p)); }
 
-// All that is neither shared nor somebody's stack might be global memory.
+// Memory that is neither shared nor a stack may be global memory.
 OB_TWIN_INLINE unsigned __isGlobal(const void* p) { return ob_twin_is_shared(p) == 0; }
 OB_TWIN_INLINE unsigned __isConstant(const void*) { return 0; }
 OB_TWIN_INLINE unsigned __isLocal(const void*) { return 0; }
@@ -61,7 +61,7 @@ inline clock_t ticks() { return ob_twin_in_kernel() ? static_cast<clock_t>(clock
 OB_TWIN_INLINE void cudaGridDependencySynchronize() {}
 OB_TWIN_INLINE void cudaTriggerProgrammaticLaunchCompletion() {}
 
-// Who sleeps waits for somebody, and that may be a thread of its own block.
+// A sleeping thread usually waits for another one, possibly of its own block.
 OB_TWIN_INLINE void __nanosleep(unsigned) {
   const opbridge_twin::Pause pause;
   ob_twin_yield_thread(pause.thread);
@@ -70,7 +70,7 @@ OB_TWIN_INLINE void __nanosleep(unsigned) {
 [[noreturn]] OB_TWIN_INLINE void __trap() { ob_twin_trap(opbridge_twin::this_thread(), "__trap() was called"); }
 OB_TWIN_INLINE void __brkpt() {}
 
-// In the place of the C library's, which would end the process: in a kernel it ends the launch.
+// Replaces the function of the C library, which would end the process: in a kernel it ends the launch.
 extern "C" __attribute__((weak, noinline, visibility("hidden"))) void __assert_fail(const char* what, const char* file,
                                                                                     unsigned line,
                                                                                     const char*) noexcept {

@@ -5,7 +5,7 @@
 #include <opbridge_twin/thread.h>
 #include <string.h>
 
-// A template: other functions that the compiler may compute have to be made of such functions alone.
+// A template, because functions that the compiler may evaluate must call only such functions.
 #define OB_TWIN_MEMORY_BUILTIN(NAME, From)                                                                \
   namespace opbridge_twin {                                                                               \
   template <class Bytes>                                                                                  \

@@ -1,4 +1,4 @@
-// CUDA's words that are no C++, and what a compiler for CUDA says of itself.
+// The CUDA keywords that C++ lacks, and the macros of a CUDA compiler.
 #ifndef OPBRIDGE_TWIN_QUALIFIERS_H
 #define OPBRIDGE_TWIN_QUALIFIERS_H
 
@@ -28,8 +28,8 @@
   _Pragma("GCC error \"thread block clusters: not supported by the CUDA twin, which docs/cuda.md says more about\"")
 #define CUDART_CB
 
-// What stands between the capture and the body of the lambda that a kernel's body becomes.  Clang wants the attribute
-// before the specifier, GCC behind it; where nothing is optimised a debugger is to find the parameters of a function.
+// The part between the capture and the body of the lambda that a kernel's body becomes.  Clang expects the attribute
+// before the specifier, GCC after it.  Without optimisation, a debugger must find the parameters of the function.
 #ifndef __OPTIMIZE__
 #define OB_TWIN_MUTABLE mutable
 #elif defined(__clang__)

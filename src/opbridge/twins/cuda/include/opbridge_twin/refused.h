@@ -1,4 +1,4 @@
-// What the twin lacks, by its names, so that a use says so.
+// Declares by name what the twin lacks, so that a use reports it.
 #ifndef OPBRIDGE_TWIN_REFUSED_H
 #define OPBRIDGE_TWIN_REFUSED_H
 

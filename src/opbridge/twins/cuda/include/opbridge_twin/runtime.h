@@ -23,8 +23,8 @@ typedef struct {
   unsigned next;  // the first thread that has not begun, linear in the block
 } ob_twin_block;
 
-// Runs the threads of a block from `next` on, one after the other, and stops behind one that had to wait: by then the
-// fiber belongs to that thread alone, and the rest runs in another.
+// Runs the threads of a block from `next` on, one after the other, and stops after one that had to wait: the fiber then
+// belongs to that thread, and the others run in another fiber.
 typedef void (*ob_twin_body)(const void* arguments, const ob_twin_block* block);
 
 // There is one of each kernel, and of each instance of a template.
@@ -56,7 +56,7 @@ const ob_twin_kernel* ob_twin_asked_kernel(void);
 
 // Before each thread of a checked kernel's loop.  0 where the loop is over, because the thread before has had to wait.
 int ob_twin_thread_begins(unsigned x, unsigned y, unsigned z);
-// Behind it, in a kernel that is profiled.
+// Ends it, in a profiled kernel.
 void ob_twin_thread_ends(void);
 
 // In a checked kernel the runtime keeps them, and may let another thread run wherever the checks look.
@@ -74,8 +74,8 @@ typedef struct {
 } ob_twin_vote;
 ob_twin_vote ob_twin_barrier(unsigned thread, int predicate);
 
-// Waits for the lanes of the mask that still run; whoever comes last calls `resolve` for all.  It gets what each lane
-// brought, by lane, and which lanes have come; and answers with those that it lacks, of which a lane wanted something.
+// Waits for the lanes of the mask that still run; the last one calls `resolve` for all.  It gets the input of each lane
+// and the mask of lanes that have arrived, and returns the missing lanes whose values a lane needs.
 typedef unsigned (*ob_twin_resolve)(void* const* brought, unsigned lanes);
 void ob_twin_meet(unsigned thread, unsigned mask, const char* what, void* brought, ob_twin_resolve resolve);
 
@@ -95,7 +95,8 @@ void ob_twin_yield_thread(unsigned thread);
 // The same from inside of the checks; other blocks run only if `elsewhere`.
 void ob_twin_yield(int elsewhere);
 
-// Until it is told otherwise, atomics and fences of the thread are for its block alone, or for all; what they were.
+// Sets the scope of the thread's atomics and fences, its block or the device, until the next call; returns the old
+// scope.
 int ob_twin_narrow(int block_alone);
 
 // What the thread's asynchronous copy writes to shared memory until the thread has waited for it; the end of a group of
@@ -159,7 +160,8 @@ typedef struct {
 void ob_twin_enroll_function(const void* address, const ob_twin_function* function);
 void ob_twin_enroll_variable(const char* name, void* address, size_t bytes);
 
-// What a library of CUDA's reads and writes for a program, called from `where`; 0 where the memory is not there.
+// Checks an access that a CUDA library, called from `where`, makes for a program; returns 0 if the memory does not
+// exist.
 int ob_twin_library_access(const void* begin, size_t bytes, int writes, const char* how, const void* where);
 
 // Forgets errors, sticky ones too.

@@ -51,7 +51,7 @@ template <class T>
 OB_TWIN_INLINE cudaError_t cudaMallocAsync(T** memory, size_t bytes, cudaMemPool_t pool, cudaStream_t stream) {
   return cudaMallocFromPoolAsync(memory, bytes, pool, stream);
 }
-// Of a place that is no device alone, which there is nothing to do for either.
+// For a place other than a device; there is nothing to do either.
 OB_TWIN_INLINE cudaError_t cudaMemAdvise(const void* memory, size_t bytes, cudaMemoryAdvise advice,
                                          cudaMemLocation place) {
   return cudaMemAdvise(memory, bytes, advice, place.type == cudaMemLocationTypeDevice ? place.id : cudaCpuDeviceId);

@@ -20,7 +20,7 @@ constexpr SmallFormat kE3m2{2, 3, 0x20, 0x1f};
 constexpr SmallFormat kE4m3{3, 7, 0x80, 0x7e};   // then one NaN
 constexpr SmallFormat kE5m2{2, 15, 0x80, 0x7b};  // then an infinity and NaNs
 
-// The bits of a size that is no NaN; some number beyond `format.most` where it is too large.
+// Returns the bits of a magnitude other than NaN; a number above `format.most` if it is too large.
 OB_TWIN_INLINE unsigned small_size(double size, SmallFormat format, cudaRoundMode rounding) {
   const int least = 1 - format.bias, most = (format.most >> format.digits) - format.bias;
   if (size >= ldexp(2, most)) return format.most + 1u;

@@ -1,5 +1,5 @@
-// NV_IF_TARGET and its kin where only a device gets: the rewriting gives them these names in functions that are no
-// host's.  In all others they see a compiler's pass over the host's code, as __CUDA_ARCH__ does.
+// NV_IF_TARGET and similar macros in device code: the rewriter uses these names in functions that the host cannot call.
+// In all others, the macros see the host pass of the compiler, as __CUDA_ARCH__ does.
 #ifndef OPBRIDGE_TWIN_TARGETS_H
 #define OPBRIDGE_TWIN_TARGETS_H
 
@@ -64,7 +64,7 @@
 #define OB_TWIN_TARGET___NV_IS_HOST 0
 #define OB_TWIN_TARGET___NV_ANY_TARGET 1
 #define OB_TWIN_TARGET___NV_NO_TARGET 0
-// Behind the last of a list.
+// After the last entry of a list.
 #define OB_TWIN_TARGET_ 1
 
 // The macros of <nv/target> give a condition its full name; what takes parentheses from around code is its too.

@@ -67,7 +67,7 @@ struct Texel {
   Channel channels[4];
 };
 
-// Where an index lies that may be beside the texels; -1 where the border is.
+// Maps an index that may be outside of the texels; returns -1 for the border.
 OB_TWIN_INLINE int index_within(int index, int count, cudaTextureAddressMode mode) {
   if (index >= 0 && index < count) return index;
   if (mode == cudaAddressModeBorder) return -1;

@@ -1,9 +1,9 @@
-// Who a thread is, and how a kernel's function becomes a launch.
+// The identity of a thread, and the launch of a kernel's function.
 //
 // The rewritten `__global__ void k(int n) { body }` is `void k(int n) { launch(name, [=](threadIdx, ...) { body }); }`,
 // and `k<<<grid, block>>>(n)` is `(configure(grid, block), k(n))`: the language itself converts arguments, deduces
-// template parameters and chooses overloads.  In a kernel threadIdx and its kin are parameters, for the compiler to
-// keep in registers; the variables of these names are for the functions it calls.
+// template parameters and chooses overloads.  In a kernel, threadIdx and similar names are parameters, which the
+// compiler keeps in registers; the variables of these names are for the functions that it calls.
 #ifndef OPBRIDGE_TWIN_THREAD_H
 #define OPBRIDGE_TWIN_THREAD_H
 
@@ -57,7 +57,7 @@ constexpr int warpSize = 32;
 namespace opbridge_twin {
 
 #ifdef OPBRIDGE_TWIN_CHECKS
-// The library's own variables are no memory of a kernel's, and to find that out takes longer than to wait.
+// The library's own variables are not memory of a kernel, and finding that out takes longer than waiting.
 OB_TWIN_UNSEEN inline unsigned this_thread() {
   return threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z);
 }
@@ -384,7 +384,7 @@ void configure(const Values&...) {
                 "follow");
 }
 
-// Behind a launch: a function that took no configuration was no kernel, and has run once, on the host.
+// Runs after a launch: a function that took no configuration was not a kernel, and ran once on the host.
 OB_TWIN_INLINE void launched() { ob_twin_launched(); }
 
 }  // namespace opbridge_twin

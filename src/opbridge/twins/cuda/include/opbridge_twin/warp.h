@@ -1,4 +1,4 @@
-// What the lanes of a warp do together.  Each brings its part, and whoever comes last works out what all of them get.
+// Operations of the lanes of a warp.  Each lane contributes its part, and the last one computes the results of all.
 #ifndef OPBRIDGE_TWIN_WARP_H
 #define OPBRIDGE_TWIN_WARP_H
 
@@ -21,7 +21,7 @@ OB_TWIN_INLINE void meet(unsigned mask, const char* what, Part& part, ob_twin_re
 
 OB_TWIN_INLINE int this_lane() { return static_cast<int>(this_thread() % 32); }
 
-// What a lane brings to a shuffle, and what it takes away.
+// The input and the result of a lane in a shuffle.
 template <class T>
 struct Shuffle {
   T value;
@@ -91,7 +91,7 @@ OB_TWIN_INLINE T reduce(unsigned mask, const char* what, T value) {
   return value;
 }
 
-// What a lane brings to a comparison with all others, and what it takes away.
+// The input and the result of a lane in a comparison with all others.
 template <class T>
 struct Match {
   T value;

@@ -59,8 +59,8 @@ inline Cell* look_up(uintptr_t address) {
   return __builtin_expect(chunk == nullptr, 0) ? nullptr : chunk + cell_index(address);
 }
 
-// Whether an access comes after what a cell tells of: that was before the launch and all it may run beside, or in this
-// block before its last barrier.  `least` is the first of the values that need no look at what the memory holds.
+// Returns whether an access comes after the one in a cell: that was before the launch and all concurrent work, or in
+// this block before its last barrier.  Values from `least` on need no look at the kind of memory.
 inline bool is_past(Cell last, Cell least) {
   return last - least < worker.ordered_floor - least || last - worker.run_floor < worker.before_barrier;
 }

@@ -72,7 +72,7 @@ void BulkCopies::reads(uint32_t thread, uintptr_t from, size_t bytes, const void
   self.copies.push_back({self.committed, from, bytes, at});
 }
 
-// A cell that tells of a write from now on tells of one beside the copy.
+// From now on, a cell that records a write records one that is concurrent with the copy.
 void BulkCopies::has_read(uintptr_t from, size_t bytes, const void* at) const {
   set_cells(from, from + bytes, with_state(worker.stamp, kRead) | site_of(at));
 }

@@ -1,5 +1,5 @@
-// Copies in bulk from shared memory, which the asynchronous proxy makes: it sees what threads have written only behind
-// a proxy fence, and reads until the thread that asked has waited for the group of the copy.
+// Bulk copies from shared memory through the asynchronous proxy.  The proxy sees writes of threads only after a proxy
+// fence, and reads until the thread that requested the copy has waited for its group.
 #ifndef OPBRIDGE_TWIN_CHECKS_BULK_COPIES_H
 #define OPBRIDGE_TWIN_CHECKS_BULK_COPIES_H
 
@@ -12,8 +12,8 @@
 
 namespace opbridge_twin::checks {
 
-// Those of the running block.  The twin copies at once; the cells of what a copy reads say so until its thread has
-// waited, and a write in between leaves another value there.
+// The bulk copies of the running block.  The twin copies at once and marks the cells of the source until the thread has
+// waited; a write in between changes the mark.
 class BulkCopies {
  public:
   // The thread has passed a proxy fence.

@@ -1,8 +1,8 @@
-// What the twin's execution layer tells its checks: memory that comes and goes, and what runs at the moment.
+// The calls of the twin's execution layer to its checks: memory that is allocated and freed, and what runs now.
 //
 // A module built with checks calls a function before every load and store of its own code (the compiler's
-// instrumentation for data races, without its library).  Those calls carry an address and nothing else; which thread of
-// which block is behind one, and what lies at the address, are known from the calls declared here.
+// instrumentation for data races, without its library).  Those calls contain only an address.  The calls declared here
+// tell which thread of which block makes them, and what memory is at the address.
 #ifndef OPBRIDGE_TWIN_CHECKS_H
 #define OPBRIDGE_TWIN_CHECKS_H
 
@@ -26,7 +26,7 @@ namespace checks {
 
 // Who may touch a piece of memory.
 enum class Space : uint8_t {
-  device,    // cudaMalloc and its kin: for device code only
+  device,    // cudaMalloc and similar: for device code only
   managed,   // for both
   pinned,    // host memory that device code may use
   variable,  // a __device__ or __managed__ variable of a module
@@ -145,7 +145,7 @@ inline void thread_current(uint32_t linear_thread) {  // on the same stack as th
   worker.stamp = first != 0 ? first + (Cell{linear_thread} << kThreadShift) : stamp_of(linear_thread);
 }
 
-// It runs inline PTX, whose accesses are the twin's own code: they are told as of this place. Null behind it.
+// The thread runs inline PTX.  Its accesses are code of the twin, and are reported at this place; null ends it.
 void runs_asm(const void* at);
 const void* place_of_asm();
 // It has found the phase of an mbarrier complete or not.
@@ -157,15 +157,15 @@ void barrier_passed();  // by all threads of the block
 void barriers_meet(const std::vector<Waiting>& threads);
 // Of a barrier that some threads have returned before, which GPUs since Volta allow.
 void early_return(const std::vector<Waiting>& threads);
-void warp_synced(uint32_t warp, uint32_t lane_mask);  // __syncwarp and its kin; shuffles order no memory
-void grid_synced(Launch* launch);                     // by all blocks, before the first of them goes on
-void fence();                                         // __threadfence and its kin
+void warp_synced(uint32_t warp, uint32_t lane_mask);  // __syncwarp and similar; shuffles do not order memory
+void grid_synced(Launch* launch);                     // by all blocks, before the first of them continues
+void fence();                                         // __threadfence and similar
 void released();                                      // the thread has come to a barrier for some threads of the block
 void acquired();                                      // all have come to that one
 
 // What the execution layer finds itself -------------------------------------------------------------------------------
 
-// Host code has called a function of the device's alone; `at` is in that function, or behind its call.
+// Host code has called a device function; `at` is in that function, or after its call.
 void device_function_on_host(const char* name, const void* at);
 
 // The twin's own code has written what the thread gave it a pointer to.
@@ -179,7 +179,7 @@ enum class Failure : uint8_t {
   lane_never_comes,   // a _sync function that wants something of a lane that has ended, or waits elsewhere
   shared_memory,      // more __shared__ variables than a block may have
   trap,               // __trap and assert
-  bad_call,           // of what is no function of the device's
+  bad_call,           // a call of something other than a device function
 };
 
 // Reports the failure of the current block.  `detail` completes the sentence, for example with the mask.
@@ -209,7 +209,7 @@ extern "C" void ob_twin_attach_host();
 // What was reported since the last call, null for nothing.  The text stays until the next call from this thread.
 extern "C" const char* ob_twin_take_reports();
 
-// What a process gets to after millions of blocks, for whoever cannot wait for it.
+// Starts the count of runs at a number that a process reaches only after millions of blocks, for tests.
 extern "C" void ob_twin_count_runs_from(uint64_t run);
 
 #endif  // OPBRIDGE_TWIN_CHECKS_H

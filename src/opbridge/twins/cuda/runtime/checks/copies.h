@@ -1,4 +1,4 @@
-// Copies and fills as work of a stream: what they touch is held against other streams' work, and told to what comes.
+// Copies and fills as work of a stream: their accesses are compared with the work of other streams, and recorded.
 #ifndef OPBRIDGE_TWIN_CHECKS_COPIES_H
 #define OPBRIDGE_TWIN_CHECKS_COPIES_H
 

@@ -102,7 +102,7 @@ void volatile_access(const volatile void* memory, size_t bytes, Access access, c
   const bool passes_for_atomic = !is_shared(memory);
   touch(memory, bytes, {access.reads, access.writes, passes_for_atomic, false, false, passes_for_atomic}, at);
   if (worker.block != nullptr) note_look(memory, access.writes ? 0 : value_at(memory, bytes), access.writes);
-  after_ordering(access, true);  // that it is volatile is said of the accesses themselves
+  after_ordering(access, true);  // the calls for the accesses themselves state that it is volatile
 }
 
 // `touches` differs from what is ordered where the value found does not matter to the checks.

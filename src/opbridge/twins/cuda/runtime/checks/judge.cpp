@@ -111,7 +111,7 @@ enum class Race : uint8_t { none, with_last, with_another };
 // Whether two atomics of different blocks are not atomic to each other.
 bool is_too_narrow(const Touch& touch, Cell last) { return touch.access.narrow || is_narrow(last & kSiteMask); }
 
-// Whether this access and those the cell tells of are ordered, or harmless in any order.
+// Decides whether this access and those in the cell are ordered, or harmless in any order.
 Race race(const Touch& touch, Cell last, bool ordered, bool mine, bool same_block) {
   const bool other_atomic = state_of(last) == kAtomic || state_of(last) == kAtomicRead;
   const bool writes = touch.access.writes || state_of(last) == kWrite || state_of(last) == kAtomic;
@@ -129,7 +129,7 @@ Race race(const Touch& touch, Cell last, bool ordered, bool mine, bool same_bloc
   return since_barrier && worker.block->launch().time() == 0 ? Race::with_another : Race::none;
 }
 
-// What a load leaves behind in a cell that tells of this launch (or, in shared memory, of this block).
+// Returns the cell after a load, if it belongs to this launch (or, in shared memory, to this block).
 Cell after_load(Cell last, Cell mine_now, uint64_t block, bool ordered, bool mine) {
   const Block& self = *worker.block;
   const Cell state = state_of(last);
@@ -144,8 +144,8 @@ Cell after_load(Cell last, Cell mine_now, uint64_t block, bool ordered, bool min
   return as_read_by_many(last, same_warp && state != kBlockReads ? kWarpReads : kBlockReads);
 }
 
-// What an atomic leaves behind.  A plain write of its own thread stays, since it races with atomics of others too; and
-// a mere read takes the place of nothing that it is not ordered with.
+// Returns the cell after an atomic.  A plain write of the same thread stays, because it also races with atomics of
+// others.  A read replaces nothing that it is not ordered with.
 Cell after_atomic(Access access, Cell last, Cell mine_now, bool ordered, bool mine) {
   const Cell state = state_of(last);
   if (mine && state == kWrite && last >= worker.barrier_floor()) return last;
@@ -159,7 +159,7 @@ State state_after(Access access) {
   return access.writes ? kWrite : kRead;
 }
 
-// The other stream's work that a cell tells of, where the launch may run beside it.
+// Returns the work of another stream in a cell, if the launch may run concurrently.
 const Work* work_beside(const Touch& touch, Cell last) {
   if (touch.shared || last < worker.ordered_floor) return nullptr;
   return worker.block->launch().beside.of_run(run_of(last));
@@ -204,7 +204,7 @@ void judge(const Touch& touch, Cell* cell, uintptr_t address, size_t bytes) {
   Block& block = *worker.block;
   if (last < worker.launch_floor) {
     const Work* const beside = work_beside(touch, last);
-    // Whoever writes there races with that reader, so that of this one nobody need know.
+    // A later writer races with that reader anyway, so this one need not be recorded.
     if (beside != nullptr && is_plain_load(access) && is_plain_read(last)) {
       return leave(as_read_by_many(last, kGridReads));
     }

@@ -56,8 +56,8 @@ struct Publication {
 enum class Look : uint8_t { of_block, relaxed, ordered };
 constexpr size_t kLooks = 3;
 
-// Whether an access comes before another one.  Where the later thread has looked and not ordered what it reads after
-// that, hardware may go wrong, and mostly does not.
+// The order of two accesses.  If the later thread reads a flag without ordering its next reads, hardware may fail, but
+// usually does not.
 enum class Order : uint8_t { none, without_fence, full };
 
 // One launch that is checked: its blocks run on several threads, each of which has its own part of what is written
@@ -73,11 +73,11 @@ class Launch {
 
   // A new number for the run of a block; what has a lower one began before.
   Cell new_run(uint64_t block);
-  // The block behind a run of this launch.
+  // Returns the block of a run of this launch.
   std::optional<uint64_t> block_of(Cell run) const;
   // What was done before it is ordered before everything to come.
   Cell floor() const { return floor_.load(std::memory_order_relaxed); }
-  // The same without what other streams do beside the launch.
+  // The same without the concurrent work of other streams.
   Cell ordered_floor() const { return std::min(floor(), beside.floor()); }
   void raise_floor();
 
@@ -140,12 +140,12 @@ class Block {
   void barrier_passed();
   void warp_synced(uint32_t warp, uint32_t lanes);
   void fence(uint32_t thread, bool narrow);
-  // An atomic or volatile store of the thread's, and a load, which is still to come: what it will have seen is taken to
-  // be all that was published by the time somebody asks.
+  // Records an atomic or volatile store of the thread, or a load that follows: it is assumed to see everything that is
+  // published when another thread asks.
   void publish(uint32_t thread, bool narrow);
   void acquire(uint32_t thread, Look look);
 
-  // Whose access a cell tells of: this block's, another's of the launch, or nobody's who could be in the way.
+  // Returns the block of the access in a cell: this one, another one of the launch, or none that could conflict.
   std::optional<uint64_t> block_of(Cell cell) const;
   // Whether that access is known to come before what the thread does now.
   Order ordered(Cell cell, uint64_t block, uint32_t thread);

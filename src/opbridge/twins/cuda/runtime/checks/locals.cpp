@@ -1,4 +1,4 @@
-// Local arrays of device code: which elements have been written, and accesses beside them.
+// Local arrays of device code: which elements have been written, and accesses outside of them.
 #include "locals.h"
 
 #include <string.h>

@@ -16,7 +16,7 @@ namespace opbridge_twin::checks {
 
 namespace {
 
-// Longer than a thread of the machine takes from telling of a write to writing, unless it is interrupted just then.
+// Longer than a thread of the machine takes from recording a write to writing, unless it is interrupted in between.
 constexpr useconds_t kUntilWritten = 100;
 
 constexpr size_t kMany = 4096;
@@ -154,8 +154,8 @@ void suspect(const Touch& touch, uintptr_t address, size_t bytes, Cell last, std
   // Those that are done, where there are very many.
   if (suspicions.size() >= kMany && suspicions.back().touch.address != touch.address) settle_suspicions();
   Suspicion one{touch, address, bytes, last, other_block, 0, true};
-  // A thread of another block may have told of its write and not written yet; once for each pair of lines that is
-  // waited for, and where the pair has only been seen to agree, a difference is not believed without.
+  // A thread of another block may have recorded its write and not written yet.  Wait for it once for each pair of
+  // lines; a difference in a pair that has only agreed so far also counts only after a wait.
   if (other_block && *other_block != worker.block->linear()) {
     one.certain = !worker.block->launch().knows_same_value(one.places());
     if (one.certain) usleep(kUntilWritten);

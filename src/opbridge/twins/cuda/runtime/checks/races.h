@@ -24,12 +24,12 @@ struct Touch {
 std::string in_words(const Touch& touch);
 std::string where_it_lies(const Touch& touch);
 
-// `other_block` is not known where several threads read and the one that `last` tells of is not in the way, and where
-// that is of another stream.
+// `other_block` is unknown if several threads read and the one in `last` does not conflict, or if it belongs to another
+// stream.
 void report_race(const Touch& touch, Cell last, std::optional<uint64_t> other_block);
 
-// What is no failure: a value handed over by volatile, and one used without a fence behind the atomic that says it is
-// there.
+// Notes that are not failures: a value passed by volatile, and one used without a fence after the atomic that announces
+// it.
 void note_volatile(const Touch& touch, Cell last, uint64_t other_block);
 void note_missing_fence(const Touch& touch, Cell last, uint64_t other_block);
 

@@ -51,17 +51,17 @@ enum class Kind : uint8_t {
   leak,
 };
 
-// One finding, complete: whoever prints it asks nothing more.
+// One finding with everything that printing it needs.
 struct Report {
   Kind kind;
   std::string subject;  // the kernel, or the host function
   std::string what;     // one sentence
   std::vector<std::pair<std::string, std::string>> details;
-  // Findings of one launch are told apart by their kind and this, and only the first of each is shown.
+  // Findings of one launch differ by their kind and this; only the first of each is shown.
   std::string same_as;
   uint64_t block = 0;
   uint32_t thread = 0;
-  // The place in the code, by its number, of a plain read that is no mistake where an atomic compares what it found.
+  // The number of the place of a plain read that is right if an atomic later compares its value.
   uint64_t compared_read = 0;
   // What the author does about it, where that is not the same for all of its kind.
   std::string advice = {};
@@ -74,8 +74,8 @@ int cuda_error(Kind kind);
 // Whether the thread cannot go on after it.
 bool is_fatal(Kind kind);
 
-// A place in the code as it is written into a report: "sum.cu:12" once somebody reads it.  Looking it up starts another
-// program, so it is done for what is shown only.
+// Returns a place in the code as text for a report, which becomes "sum.cu:12" when the report is shown.  The lookup
+// starts another program, so it runs only for reports that are shown.
 std::string place(const void* return_address);
 // The same for a place that is known already.
 std::string place(const char* file, unsigned line);

@@ -85,7 +85,7 @@ std::string output_of(std::vector<std::string> command) {
   return text;
 }
 
-// Without the folder where that is the current one, and without what addr2line says behind it.
+// Removes the current folder, and the text that addr2line adds after the place.
 std::string shortened(std::string line) {
   line.erase(std::min(line.find(" ("), line.size()));
   if (char* const here = getcwd(nullptr, 0)) {
@@ -104,7 +104,7 @@ bool is_of_library(const std::string& line) {
 }
 
 std::string looked_up(uintptr_t address) {
-  // A return address lies behind the call, which may be on another line.
+  // A return address is after the call, possibly on another line.
   const Spot spot = spot_of(address - 1);
   if (spot.image.empty()) return "an unknown place";
   char offset[2 + 16 + 1];

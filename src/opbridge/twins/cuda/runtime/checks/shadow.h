@@ -1,4 +1,4 @@
-// The memory behind the cells: made for the addresses that need it, and given back when they go.
+// The memory of the cells: allocated for the addresses that need it, and freed with them.
 #ifndef OPBRIDGE_TWIN_CHECKS_SHADOW_H
 #define OPBRIDGE_TWIN_CHECKS_SHADOW_H
 

@@ -55,7 +55,7 @@ inline Cell clock_of(Cell cell) { return cell >> kClockShift & kMostClock; }
 inline Cell run_of(Cell cell) { return cell >> kRunShift; }
 inline Cell with_state(Cell stamp, State state) { return stamp | Cell{state} << kStateShift; }
 inline bool is_plain_read(Cell cell) { return state_of(cell) == kRead || (cell & kManyReaders) != 0; }
-// It goes on to tell of the first reader.
+// The cell still describes the first reader.
 inline Cell as_read_by_many(Cell cell, State state) { return with_state(cell & ~(Cell{7} << kStateShift), state); }
 
 // The cells of 16 MiB of address space, followed by one cell a byte for the granules that are split.

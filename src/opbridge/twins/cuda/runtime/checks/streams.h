@@ -1,4 +1,5 @@
-// Which work of other streams nothing orders before a piece of work: the calls of a program say so, not the time.
+// Finds the work of other streams that nothing orders before a piece of work, from the calls of the program, not from
+// time.
 #ifndef OPBRIDGE_TWIN_CHECKS_STREAMS_H
 #define OPBRIDGE_TWIN_CHECKS_STREAMS_H
 
@@ -30,7 +31,7 @@ class Concurrent {
   Concurrent() = default;
   explicit Concurrent(std::vector<Work> all) : all_(std::move(all)) {}
   bool none() const { return all_.empty(); }
-  // Cells below tell of nothing of it.
+  // Cells below this do not contain this work.
   Cell floor() const { return all_.empty() ? ~Cell{0} : all_.front().first_run << kRunShift; }
   // What a run belongs to; null where it is ordered.
   const Work* of_run(Cell run) const;

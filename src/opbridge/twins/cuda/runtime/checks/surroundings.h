@@ -1,4 +1,4 @@
-// What a running block has around it besides global memory: its shared variables, and what is no matter of checks.
+// The memory of a running block other than global memory: its shared variables, and memory that is not checked.
 #ifndef OPBRIDGE_TWIN_CHECKS_SURROUNDINGS_H
 #define OPBRIDGE_TWIN_CHECKS_SURROUNDINGS_H
 
@@ -45,7 +45,7 @@ class SharedArena {
 
   Range arena_;
   uint64_t launch_ = 0;
-  // Blocks of one launch mostly declare the same variables in the same order, and then nothing is to be done.
+  // Blocks of one launch usually declare the same variables in the same order; then there is nothing to do.
   std::vector<Variable> variables_;
   size_t declared_ = 0;
 };

@@ -174,7 +174,7 @@ std::string lacking_in_words(uint64_t state) {
   ob_twin_abandon(cuda_error(Kind::endless));
 }
 
-// Places are return addresses, which lie behind what they stand for.
+// Places are return addresses, which are after the instruction that they represent.
 [[noreturn]] void end_here(const char* at) { end_behind(at + 1); }
 
 void interrupt(int, siginfo_t*, void* state) {

@@ -23,7 +23,7 @@ constexpr size_t kLeastGap = size_t{64} << 10;
 constexpr size_t kMostGap = size_t{1} << 20;
 // Where an index that has become negative leads from the first allocation, there is no memory of the host's.
 constexpr size_t kMostBefore = size_t{64} << 30;
-// Pages that are open between closed ones cost two of the mappings that a process may have, which mostly are 65,530.
+// Accessible pages between protected ones cost two of the mappings of a process, usually at most 65,530.
 constexpr size_t kMostApart = 16384;
 // Address space alone, until it is opened.
 constexpr int kUnused = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
@@ -67,7 +67,7 @@ bool Memory::reserve() {
   return false;
 }
 
-// Addresses for so many bytes of pages and the gap behind them; null where there are none left.
+// Returns addresses for so many bytes of pages and the gap after them; null if none are left.
 char* Memory::take(size_t bytes) {
   const size_t gap = bytes < kLeastGap ? kLeastGap : bytes > kMostGap ? kMostGap : bytes;
   const size_t unit = bytes >= kHugePage ? kHugePage : page_bytes();

@@ -13,7 +13,7 @@
 
 namespace opbridge_twin {
 
-// Pages of its own, so that the bytes before and behind it can be refused.
+// An allocation has separate pages, so that accesses before and after it are rejected.
 struct Allocation {
   size_t bytes;
   checks::Space space;

@@ -1,4 +1,4 @@
-// Kernels behind the plain C call, run for a host whose tensors lie in ordinary memory.
+// Runs kernels with the plain C call for a host whose tensors are in ordinary memory.
 #include <cuda_runtime_api.h>
 #include <host_call.h>
 #include <opbridge/abi.h>

@@ -1,4 +1,4 @@
-// Arrays of texels, and memory of three dimensions.  An array's rows lie one behind the other in device memory.
+// Arrays of texels, and memory of three dimensions.  The rows of an array are contiguous in device memory.
 #include "arrays.h"
 
 #include <cuda_runtime_api.h>
@@ -57,7 +57,7 @@ cudaError_t copy_box(const cudaMemcpy3DParms& how) {
   const cudaArray* const arrays[] = {how.dstArray, how.srcArray};
   const cudaPos positions[] = {how.dstPos, how.srcPos};
   const cudaPitchedPtr pointers[] = {how.dstPtr, how.srcPtr};
-  // Memory beside an array counts texels as the array does.
+  // The memory on the other side of a copy counts texels like the array.
   const size_t texel = how.dstArray != nullptr   ? texel_bytes(how.dstArray->format)
                        : how.srcArray != nullptr ? texel_bytes(how.srcArray->format)
                                                  : 1;

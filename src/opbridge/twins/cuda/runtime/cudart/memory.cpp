@@ -31,7 +31,7 @@ bool is_on_device(const void* side) {
   return memory().find(side, found, begin) && found.space == Space::device;
 }
 
-// What CUDA has not pinned: whoever copies to it waits.
+// Memory that CUDA has not pinned: copies to it wait.
 bool is_pageable(const void* side) {
   Allocation found;
   const char* begin;
@@ -301,8 +301,8 @@ extern "C" void ob_twin_written(const void* begin, size_t bytes) {
   checks::host_access(begin, bytes, true, "a framework", nullptr);
 }
 
-// What a library of CUDA's reads and writes for a program; 0 where the memory is not there.
-// Libraries are kernels too: where those do nothing, a library's function fails.
+// Checks an access that a CUDA library makes for a program; returns 0 if the memory does not exist.
+// Libraries count as kernels: if kernels do nothing, a library function fails.
 extern "C" int ob_twin_library_access(const void* begin, size_t bytes, int writes, const char* how, const void* where) {
   if (kernels_do_nothing()) return 0;
   open_pages();

@@ -26,7 +26,8 @@ struct GraphMemory {
 };
 GraphMemory& graph_memory();
 cudaError_t allocate_for_graph(void** result, size_t bytes, const char* how, const void* where);
-// Of a launch, in the place of an allocation.  While `FreesAtLaunch` lives, it first frees what the last one has left.
+// Replaces an allocation in the launch of a graph.  While `FreesAtLaunch` exists, it first frees the memory of the last
+// one.
 cudaError_t use_in_graph(void* memory, const char* how, const void* where);
 cudaError_t free_in_graph(void* memory, const char* how, const void* where);
 class FreesAtLaunch {

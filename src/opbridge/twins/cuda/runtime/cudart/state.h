@@ -37,7 +37,7 @@ inline const void* called_from(const void* where) {
   return driver_caller.name != nullptr ? driver_caller.where : where;
 }
 
-// Whether the runtime API has been used, which brings a context of its own.
+// Records that the runtime API is used, which creates a context.
 void runtime_is_used();
 bool is_runtime_used();
 

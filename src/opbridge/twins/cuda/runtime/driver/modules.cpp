@@ -51,7 +51,7 @@ CUresult load_file(CUmodule* module, const char* file) {
   return error != CUDA_SUCCESS ? error : load(module, image.c_str());
 }
 
-// Its memory stays, for what was found in it is told when the process ends.
+// Its memory stays, because its findings are reported when the process ends.
 CUresult unload(CUmodule module) {
   const std::lock_guard<std::mutex> hold(modules().guard);
   return modules().live.erase(module) > 0 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;

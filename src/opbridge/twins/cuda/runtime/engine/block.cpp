@@ -132,7 +132,7 @@ void Block::finish_barrier() {
   }
   vote_ = {agreed_, at_barrier_};
   agreed_ = at_barrier_ = 0;
-  // Whoever has not ended is at the barrier, so nobody is ready.
+  // All threads that have not ended are at the barrier, so none is ready.
   std::swap(ready_, barrier_);
   for (unsigned warp = 0; warp * kWarpSize < count_; ++warp) warps_[warp].at_barrier = 0;
 }

@@ -1,8 +1,8 @@
 // One block: which of its threads run, wait or have ended, and its shared memory.
 //
-// Its threads begin as a plain loop on one fiber.  The first thread that has to wait keeps that fiber, and the loop
-// goes on from the next thread in another; so threads that never wait cost no switch, and the tables here are not even
-// touched.  Threads of one block never run at the same time: whoever waits hands over to the next by itself.
+// Its threads begin as a plain loop on one fiber.  The first thread that must wait keeps that fiber, and the loop
+// continues from the next thread in another.  Threads that never wait thus cost no switch and do not touch the tables
+// here.  Threads of one block never run at the same time: a waiting thread itself switches to the next.
 #ifndef OPBRIDGE_TWIN_RUNTIME_ENGINE_BLOCK_H
 #define OPBRIDGE_TWIN_RUNTIME_ENGINE_BLOCK_H
 
@@ -36,7 +36,7 @@ enum class State : unsigned char {
   ended
 };
 
-// What a thread that waits has left behind.
+// The state of a waiting thread.
 struct Thread {
   Fiber* fiber;
   const void* where;  // a return address in the kernel
@@ -82,7 +82,7 @@ class Queue {
 class Block {
  public:
   void begin(const Launch& launch, uint64_t linear_index);
-  // The one behind it in the grid.
+  // Begins the next block of the grid.
   void begin_next();
   // None of its threads.
   void begin_nothing() { view.next = count_; }

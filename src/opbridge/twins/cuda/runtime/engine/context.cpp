@@ -13,9 +13,8 @@ constexpr size_t kGuardBytes = size_t{64} << 10;  // a page, on every system
 constexpr size_t kFibersAtATime = 32;
 constexpr size_t kSlotBytes = Fiber::kStackBytes + kGuardBytes;
 
-// Linux keeps at most some 65,000 areas of memory for a process, and a stack behind a guard makes two.  Stacks beyond
-// these go without: a full grid whose blocks wait for each other has 16,384, on each thread of the host that launches
-// one.
+// Linux allows about 65,000 areas of memory for a process, and a stack with a guard takes two.  Further stacks have no
+// guard: a full grid whose blocks wait for each other has 16,384 stacks, on each host thread that launches one.
 constexpr size_t kMostGuards = 16'384;
 std::atomic<size_t> guards;
 

@@ -19,13 +19,13 @@ bool may_close(size_t allocations, size_t bytes);
 void close_pages(const Pages* pages, size_t count);
 void open_pages();
 
-// From now on a call of what is no function ends the kernel, and not the process.
+// From now on, a call through a pointer to something other than a function ends the kernel, not the process.
 void catch_bad_calls();
 
 // Whether a call came from the program itself, and not from a library that it uses.
 bool is_of_main_program(const void* code);
 
-// A function of the program's, by which its code is told from that of libraries.
+// Records a function of the program, to distinguish its code from that of libraries.
 void note_program(const void* function);
 
 }  // namespace opbridge_twin

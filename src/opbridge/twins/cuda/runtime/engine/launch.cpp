@@ -149,7 +149,7 @@ void run(Launch& launch, bool sample_alone) {
 void launch_later(Worker& parent, const Configuration& given, const ob_twin_kernel* kernel, const char* name,
                   const void* arguments) {
   const auto* const bytes = static_cast<const unsigned char*>(arguments);
-  // That of a kernel with checks beside one without is the caller's for the time of the call.
+  // The record of a kernel with checks that is called from one without belongs to the caller during the call.
   parent.launch().children.add({parent.block().linear,
                                 given,
                                 kernel->checked ? nullptr : kernel,
@@ -271,7 +271,7 @@ void ob_twin_launch(const ob_twin_kernel* kernel, const char* name, const void* 
   std::vector<uint64_t> alone = alone_of(given);
   const bool sample_alone = sample.body != nullptr && !alone.empty();
   if (sample_alone) sample = {sample.body, false, std::move(alone)};
-  // What this one reads, blocks without checks may write beside it, or blocks would have written that were left out.
+  // Blocks without checks may concurrently write what this one reads, and so might blocks that were left out.
   if (sample.body != nullptr && (!sample.all || leaves_blocks_out())) checks::unseen_launch();
   if (!sample.all && sample.body != nullptr) info.checked_blocks = sample.blocks.size();
   checks::Launch* const checked = sample.body != nullptr ? checks::launch_begin(info) : nullptr;

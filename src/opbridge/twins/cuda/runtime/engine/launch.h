@@ -14,7 +14,7 @@
 
 namespace opbridge_twin {
 
-// What `<<<...>>>` said, kept from there to the call of the kernel behind it.
+// The arguments of `<<<...>>>`, kept until the following call of the kernel.
 struct Configuration {
   ob_twin_dim grid;
   ob_twin_dim block;
@@ -41,7 +41,7 @@ struct Child {
 class Children {
  public:
   void add(Child child);
-  // Those of the first block first, and what waits for all of the grid behind all others.
+  // Children of the first block come first, and those that wait for the whole grid last.
   std::vector<Child> take();
 
  private:
@@ -65,7 +65,7 @@ struct Launch {
   Children children;
   mutable std::atomic<bool> has_noted_return = false;
 
-  uint64_t piece = 0;  // so many blocks an OS thread takes at a time; 0 where each is told which are its own
+  uint64_t piece = 0;  // the blocks that an OS thread takes at a time; 0 if each thread has fixed blocks
   uint64_t most_resident = 0;
   std::atomic<uint64_t> next = 0;      // the first that nobody has taken
   std::atomic<uint64_t> resident = 0;  // begun and not over, where some wait for others

@@ -1,5 +1,5 @@
-// What a profile is told of a block's threads.  In the library for profiles these are functions; in the other one they
-// are nothing, so that a run without a profile does not pay for one.
+// Calls that record the threads of a block for a profile.  They are functions in the library for profiles and empty in
+// the other one, so that a run without a profile does not pay for one.
 #ifndef OPBRIDGE_TWIN_RUNTIME_ENGINE_PROFILE_H
 #define OPBRIDGE_TWIN_RUNTIME_ENGINE_PROFILE_H
 

@@ -45,7 +45,7 @@ void SharedMemory::begin_block(size_t dynamic_bytes) {
   used_ = wanted_ = 0;
   dynamic_bytes_ = dynamic_bytes;
   dynamic_ = nullptr;
-  // It ends where the arena ends, and behind that lies memory that nobody may touch.
+  // It ends where the arena ends; the memory after that is protected.
   dynamic_ = arena_ + kArenaBytes - round_up(dynamic_bytes, kDynamicAlignment);
 }
 

@@ -208,7 +208,7 @@ void Worker::start_loop(Fiber* from) {
 
 void Worker::back_to_host(Fiber* from) { ob_twin_switch(&from->stack_pointer, host_); }
 
-// One after the other; behind the last of them another one begins, where the device has room for it.
+// Turns to the blocks one after the other.  After the last, another one begins if the device has room for it.
 bool Worker::turn_to_another_block() {
   turns_ = 0;
   const auto here = std::find_if(grid_.begin(), grid_.end(), [this](const auto& one) { return one.get() == block_; });

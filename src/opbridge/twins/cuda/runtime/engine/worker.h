@@ -74,7 +74,7 @@ class Worker {
   void drop_ended_blocks();
   void pass_grid_barrier();
 
-  // From here on `from` is left until somebody switches back to it.
+  // Leaves `from` until another fiber switches back to it.
   void hand_over(Fiber* from);
   void resume(Fiber* from, unsigned thread);
   void start_loop(Fiber* from);

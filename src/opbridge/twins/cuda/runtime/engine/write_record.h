@@ -12,7 +12,7 @@ namespace opbridge_twin {
 void others_wrote();
 // A launch is over: what has changed was written by its kernel.
 void kernels_wrote();
-// A function of a library of NVIDIA's is about to write to the allocation that this lies in.
+// A function of an NVIDIA library is about to write to the allocation of this address.
 void library_writes(const void* address);
 // A copy has brought bytes to the host, or from there to the device.
 void crossed(bool to_host, size_t bytes);

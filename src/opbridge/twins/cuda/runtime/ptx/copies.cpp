@@ -53,7 +53,7 @@ void copy_async(M m, I i) {
   if (i.has("wait_group")) return ob_twin_copies_wait(static_cast<unsigned>(m.get(i.operands.at(0))));
   if (i.has("wait_all")) return ob_twin_copies_wait_for_all();
   if (i.has("mbarrier")) {
-    ob_twin_copies_wait_for_all();  // whoever waits at the barrier waits for them
+    ob_twin_copies_wait_for_all();  // threads that wait at the barrier wait for them
     // Without .noinc the arrival is one more that is waited for.
     if (i.has("noinc")) arrive(m, m.memory(i, i.operands.at(0)), 1);
     return;

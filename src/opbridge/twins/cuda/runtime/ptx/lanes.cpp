@@ -12,7 +12,7 @@ unsigned lane_of(M m) { return static_cast<unsigned>(m.special("laneid")); }
   for (unsigned rest = lanes, lane; rest != 0 && (lane = static_cast<unsigned>(__builtin_ctz(rest)), true); \
        rest &= rest - 1)
 
-// What a lane brings, and what it takes away.
+// The input and the result of a lane.
 struct Part {
   uint64_t value;
   unsigned source;

@@ -14,7 +14,7 @@ namespace {
 constexpr unsigned kLanes = 32, kMostRegisters = 8;
 constexpr uint32_t kAll = ~uint32_t{0};
 
-// What a lane brings to a product, and takes away.
+// The input and the result of a lane in a product.
 struct Fragments {
   uint64_t a[kMostRegisters], b[kMostRegisters], c[kMostRegisters];
   I instruction;

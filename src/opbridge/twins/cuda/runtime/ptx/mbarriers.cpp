@@ -1,4 +1,4 @@
-// `mbarrier`: threads and copies arrive, and whoever asks finds the phase complete or lets others run.
+// `mbarrier`: threads and copies arrive, and a waiting thread finds the phase complete or lets others run.
 #include "mbarriers.h"
 
 #include "checks/checks.h"

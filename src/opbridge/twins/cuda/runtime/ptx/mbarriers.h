@@ -8,7 +8,7 @@
 
 namespace opbridge_twin::ptx {
 
-// The state before; what the thread has done until now is there for whoever finds the phase complete.
+// Returns the state before.  Threads that find the phase complete see all earlier work of this thread.
 mbarrier::State arrive(Machine& machine, char* barrier, uint64_t count);
 void bytes_have_come(Machine& machine, char* barrier, uint64_t bytes);
 

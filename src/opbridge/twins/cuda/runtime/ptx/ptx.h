@@ -30,7 +30,7 @@ struct Operand {
   bool single = false;             // an immediate of 32 bits
   std::string name;                // of a special register
   std::vector<Operand> parts;      // of a vector; the base of an address
-  std::vector<Operand> predicate;  // what stands behind `|`
+  std::vector<Operand> predicate;  // the operand after `|`
 };
 
 struct Instruction {
@@ -90,7 +90,7 @@ float half_to_float(uint16_t bits);
 uint16_t float_to_half(float value);
 float bfloat_to_float(uint16_t bits);
 uint16_t float_to_bfloat(float value);
-// Of a type that is no whole number.
+// Converts the bits of a floating-point type.
 double as_number(uint64_t bits, Type type);
 uint64_t from_number(double value, Type type);
 int64_t as_signed(uint64_t bits, Type type);

@@ -12,7 +12,7 @@ void ob_twin_clear_errors(void);
 
 namespace opbridge_twin {
 
-// What an exception says of an error; what the twin has found is the better half of it, and is told once.
+// Returns the text of an exception for an error.  It includes the twin's finding, once.
 inline std::string take_error_text(cudaError_t error) {
   std::string said = std::string("CUDA error: ") + cudaGetErrorString(error) + " (" + cudaGetErrorName(error) + ")";
   if (error == cudaErrorInvalidDevice) said += "\nGPU device may be out of range, do you have enough GPUs?";

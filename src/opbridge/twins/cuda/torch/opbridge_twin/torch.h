@@ -5,7 +5,7 @@
 #ifndef OPBRIDGE_TWIN_TORCH_H
 #define OPBRIDGE_TWIN_TORCH_H
 
-// What stands behind the stable ABI is not on it, whatever an extension's flags say.
+// The implementation of the stable ABI does not use it, whatever the flags of an extension are.
 #ifdef OPBRIDGE_TWIN_STABLE_SHIM
 #undef TORCH_TARGET_VERSION
 #undef TORCH_STABLE_ONLY

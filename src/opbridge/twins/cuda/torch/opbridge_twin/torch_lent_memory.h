@@ -1,7 +1,8 @@
-// What the checks know of tensors: a kernel may use the memory of those whose address its host code asked for.
+// Registers tensors for the checks: a kernel may use the memory of tensors whose address its host code requested.
 //
-// The linker sends every call of TensorBase::data_ptr<T>, through which accessors go too, here first (--wrap). Storages
-// are remembered weakly, and lent for the time of a launch: what PyTorch has freed by then is no memory of a kernel's.
+// The linker sends every call of TensorBase::data_ptr<T>, which accessors also use, here first (--wrap).  Storages are
+// kept as weak references and mapped for the time of a launch: kernels cannot use memory that PyTorch has freed by
+// then.
 #ifndef OPBRIDGE_TWIN_TORCH_LENT_MEMORY_H
 #define OPBRIDGE_TWIN_TORCH_LENT_MEMORY_H
 

@@ -1,4 +1,4 @@
-// From here to words_back.h a header of PyTorch's means what it says: the words that stand for the twin's are put away.
+// From here to words_back.h, PyTorch headers see their own words: the macros of the twin are undefined.
 #pragma push_macro("is_cuda")
 #pragma push_macro("kCUDA")
 #pragma push_macro("CUDA")

@@ -6,7 +6,7 @@
 
 #define AT_CUDA_CHECK(EXPR) C10_CUDA_CHECK(EXPR)
 
-// Of what NVIDIA's libraries return; their headers are whoever calls them's to include.
+// Checks results of NVIDIA libraries; callers include the headers of these libraries.
 #define OB_TWIN_LIBRARY_CHECK(SUCCESS, CALL, BEGINNING, TEXT_OF, ...)                                     \
   do {                                                                                                    \
     const auto ob_twin_status = (CALL);                                                                   \

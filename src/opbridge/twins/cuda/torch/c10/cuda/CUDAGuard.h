@@ -16,7 +16,7 @@ class CUDAGuard {
   explicit CUDAGuard(Device) {}
   CUDAGuard(const CUDAGuard&) = delete;
   CUDAGuard& operator=(const CUDAGuard&) = delete;
-  ~CUDAGuard() {}  // so that a guard nobody mentions again is no unused variable
+  ~CUDAGuard() {}  // prevents a warning about an unused variable
 
   void set_device(Device) {}
   void reset_device(Device) {}
