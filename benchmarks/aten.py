@@ -1,4 +1,4 @@
-"""Operators of PyTorch's by name, against PyTorch's own call of them."""
+"""Compare PyTorch operators called by name with PyTorch's own calls."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _NAMES = 500
 
 
 def small_calls(quick: bool) -> list[Row]:
-    """The time that `ob.aten` adds to what PyTorch takes, which no ratio would say."""
+    """Measure the time that `ob.aten` adds to a call of PyTorch, which a ratio would hide."""
     import numpy as np
     import torch
 

@@ -1,4 +1,4 @@
-"""What one call costs, and what a large one reaches: rows measured within this process."""
+"""Measure the cost of one call, and the speed of a large one, in this process."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def numpy_call(quick: bool) -> list[Row]:
 
 
 def bandwidth(quick: bool) -> list[Row]:
-    """The same large loop twice: into memory that each allocates, which the pages of bound, and into memory at hand."""
+    """Run the same large loop into newly allocated memory, where page faults limit it, and into existing memory."""
     import numpy as np
     import torch
 
@@ -107,7 +107,7 @@ def bandwidth(quick: bool) -> list[Row]:
 
 
 def functions(quick: bool) -> list[Row]:
-    """Kernels with functions of the standard library, which loops become vector code with."""
+    """Measure kernels whose functions of the standard library become vector code."""
     import torch
 
     x, library = torch.randn(4 * 2**20), ob.load(KERNELS / "functions.yaml")
@@ -150,7 +150,7 @@ def compared(
     quick: bool,
     rounds: int = 301,
 ) -> list[Row]:
-    """A row for each of our ways to call against each rival, in one race; the first way is the one that is judged."""
+    """Return a row for each way to call and each peer, from one race; the first way has the target."""
     times = race({**entrants, **rivals}, rounds=5 if quick else rounds)
     rows = []
     for number, way in enumerate(entrants):

@@ -1,4 +1,4 @@
-"""What the CUDA twin's checks cost over twenty kernels, what the kernels cost without, and how long they compile."""
+"""Measure twenty kernels in the CUDA twin: with checks, without checks, and their compile times."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def kernels(quick: bool) -> list[Row]:
 
 
 def _costs(plain: _Times, checked: _Times) -> list[Row]:
-    """One row for the median of all kernels, and two for each of them."""
+    """Return one row for the median of all kernels, and two for each kernel."""
     against_loops, against_plain, rows = [], [], []
     for name, times in plain.items():
         unchecked, loop = (list(seconds) for seconds in zip(*times, strict=True))
@@ -52,7 +52,7 @@ def _costs(plain: _Times, checked: _Times) -> list[Row]:
 
 
 def _median(what: str, of_each: list[float], against: str, reach: str) -> Row:
-    """The spread is that over the kernels."""
+    """Return the median, with the spread over the kernels."""
     ratio = Spread.of(of_each)
     return Row(f"{what}: median", ratio, "x", against, None, ratio, Fraction(reach))
 
@@ -76,12 +76,12 @@ def _program(folder: Path) -> Path:
 
 
 def _processor() -> tuple[str, ...]:
-    """What the twin compiles kernels for, and how it takes their arithmetic."""
+    """Return the processor that the twin compiles for, and its flags for arithmetic."""
     return (*host.processor_flag(), *host.vector_width(), *floating_point.FLAGS, "-ffp-contract=fast")
 
 
 def _compiling(folder: Path, rounds: int) -> Row:
-    """Of the same text: what `twin nvcc` hands to g++, compiled once by g++ alone."""
+    """Compile the text that `twin nvcc` passes to g++, once by g++ alone."""
     source, result = _KERNELS / "course.cu", str(folder / "course.o")
     rewritten = cuda.translate(source, folder, [], has_cccl=False).source
     by_twin = [*_NVCC, "-O3", "-c", str(source), "-o", result]

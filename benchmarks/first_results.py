@@ -2,8 +2,8 @@
 
     python benchmarks/first_results.py [--python ENVIRONMENT/bin/python] [--only NAME]
 
-The environment is one that pip installed a wheel of opbridge into; by default the one at hand.  Every program is a
-process of its own, with a cache of its own.  Its time contains the imports of Python and the frameworks.  Processor
+The environment has a wheel of opbridge, installed by pip; the default is the present one.  Every program is a separate
+process with a separate cache.  Its time contains the imports of Python and the frameworks.  Processor
 seconds are those of the program and of all that it has started.  Steps of more than 2 s of wall time are listed.
 """
 
@@ -29,7 +29,7 @@ def main() -> None:
     parser.add_argument("--python", default=sys.executable)
     parser.add_argument("--only", action="append", default=[])
     options = parser.parse_args()
-    # What a program leaves behind becomes a child of this process, which can ask for its times.
+    # Processes that outlive a program become children of this process, which can then read their times.
     ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1)
     print("| first result of | processor s | the next program | waits longest for |\n|---|---|---|---|")
     for program in sorted(PROGRAMS.glob("[!_]*.py")):

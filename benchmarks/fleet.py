@@ -1,6 +1,6 @@
-"""Many processes at once on one cache: how long until the last one has called its operator, and how many compile.
+"""Start many processes on one cache: measure when the last one has called its operator, and how many compile.
 
-Two do: what all kernels have in common, and the kernel.
+Two compile: one the code that all kernels share, and one the kernel.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ def starting(quick: bool) -> list[Row]:
 
 
 def _start(count: int, cache: Path, compilations: int, shared: Path | None = None) -> float:
-    """Seconds from the word to start until all have called their operator."""
+    """Return the seconds from the start signal until all processes have called their operator."""
     environment = os.environ | {"OPBRIDGE_CACHE_DIR": str(cache)}
     if shared:
         environment["OPBRIDGE_SHARED_CACHE"] = str(shared)

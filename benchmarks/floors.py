@@ -1,4 +1,4 @@
-"""What this machine allows at best, measured in the same run: no row can be faster than the things it consists of."""
+"""Measure the limits of this machine in the same run: no row can be faster than its parts."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def _compile(compiler: str, source: str) -> float:
 
 
 def _dlopen() -> float:
-    """Of a library that this process has not opened yet, which the linker tells by its file."""
+    """Measure opening a library that this process has not opened; the linker identifies libraries by their files."""
     peers.ctypes_function()
     with tempfile.TemporaryDirectory(prefix="opbridge-bench-") as folder:
         library = Path(folder, "kernel.so")

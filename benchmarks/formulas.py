@@ -1,4 +1,4 @@
-"""Formulas against what torch.compile makes of PyTorch's own words for them, and against a copy of the same bytes."""
+"""Compare formulas with torch.compile of the same PyTorch operators, and with a copy of the same bytes."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _ARGUMENTS = "xyzw"
 
 
 def kernels(quick: bool) -> list[Row]:
-    """Each formula by itself, and then all of them together."""
+    """Measure each formula by itself, and all of them together."""
     rows, means = [], {}
     for case in cases()[:: 8 if quick else 1]:
         for way, row, to_copy in _measured(case, quick):
@@ -32,13 +32,13 @@ def kernels(quick: bool) -> list[Row]:
 
 
 def compiling(quick: bool) -> list[Row]:
-    """From a text that no cache knows to the end of the first call."""
+    """Measure the time from a new text, which no cache contains, to the end of the first call."""
     import torch
 
     x, seconds = torch.randn(64), []
     _operator("warm(Tensor x) -> Tensor", "x")(x)
     for turn in range(1 if quick else 9):
-        # A number that no formula had before.
+        # A number that no earlier formula contains.
         text = f"x * sigmoid({1 + time.time_ns() % 10**9 / 1e9} * x)"
         started = time.perf_counter()
         _operator(f"first{turn}(Tensor x) -> Tensor", text)(x)

@@ -1,4 +1,4 @@
-"""Generated sources: what a call of theirs costs beside one written by hand, and how long a large backend's take."""
+"""Measure calls of generated sources next to handwritten ones, and the generation of a large backend."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def calls(quick: bool) -> list[Row]:
 
 
 def generation(quick: bool) -> list[Row]:
-    """From text to files for a file of torch_npu's dialect, and again with nothing changed."""
+    """Measure the generation for a file in torch_npu's dialect, and again without changes."""
     text = _declarations(_ENTRIES)
     first, again = [], []
     for _ in range(2 if quick else 7):
@@ -82,7 +82,7 @@ def _build() -> None:
 
 
 def _declarations(count: int) -> str:
-    """In turn eleven operators with kernels of their own and four whose kernels are generated."""
+    """Yield eleven operators with separate kernels and four with generated kernels, in turn."""
     lines = ["all_version: [v2.6, v2.7]", "custom:"]
     for number in range(count // 15):
         for kind in range(11):

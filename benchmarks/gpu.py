@@ -1,4 +1,4 @@
-"""CUDA kernels on a GPU: right, and how fast, against PyTorch and against what the hardware allows.
+"""Check and measure CUDA kernels on a GPU, next to PyTorch and the limits of the hardware.
 
     python benchmarks/gpu.py                    checks and measures
     python benchmarks/gpu.py --check            checks alone, on many shapes and dtypes, and under compute-sanitizer
@@ -57,7 +57,7 @@ def main(arguments: list[str]) -> int:
         return NO_GPU
     library = ob.load(KERNELS / "gpu.yaml", device="cuda-twin" if options.twin else "cpu")
     on_gpu = not options.twin
-    # Under the sanitizer launches wait for each other, which streams are checked not to do.
+    # Under the sanitizer, launches wait for each other, so the checks of streams would fail.
     failures = gpu_checks.run(
         library, "cuda" if on_gpu else "cpu", options.quick, streams=on_gpu and not options.under_sanitizer
     )
@@ -70,7 +70,7 @@ def main(arguments: list[str]) -> int:
 
 
 def no_gpu() -> str:
-    """Why nothing can run on a GPU here; empty where something can."""
+    """Return why nothing can run on a GPU here; empty if kernels can run."""
     import torch
 
     if not torch.backends.cuda.is_built():
@@ -88,9 +88,9 @@ def compile_everywhere() -> int:
 
 
 def sanitize() -> list[str]:
-    """The quick checks again, with every access of the GPU watched."""
+    """Run the quick checks again, under compute-sanitizer."""
     again = [sys.executable, str(Path(__file__).resolve()), "--check", "--quick", "--under-sanitizer"]
-    # PyTorch's allocator hands out parts of large blocks, in which an access beside a tensor is none out of bounds.
+    # PyTorch's allocator returns parts of large blocks, where an access next to a tensor is not out of bounds.
     environment = os.environ | {"PYTORCH_NO_CUDA_MEMORY_CACHING": "1"}
     failures: list[str] = []
     for tool in ("memcheck", "racecheck"):

@@ -1,4 +1,4 @@
-"""Whether kernels on a GPU give what PyTorch gives, in its streams and graphs too."""
+"""Compare kernels on a GPU with PyTorch, also in its streams and graphs."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Check:
 
 
 def run(library: OpLibrary, device: str, quick: bool, streams: bool) -> list[str]:
-    """The names of the checks that fail."""
+    """Run the checks, and return the names of those that fail."""
     checks = [*_against_torch(library, device, quick), *(_on_streams(library) if streams else ())]
     failures = []
     for check in checks:

@@ -1,8 +1,8 @@
-"""What a GPU counts of the kernels of tests/analysis/profile/kernels.cu, beside what was counted by hand.
+"""Compare the counters of a GPU for the kernels of tests/analysis/profile/kernels.cu with counts by hand.
 
     python benchmarks/gpu_counters.py           needs a GPU, nvcc and ncu
 
-Requests, sectors and passes of a kernel as a whole: a GPU does not say them by line.
+Requests, sectors and passes are those of a whole kernel: a GPU does not count by line.
 """
 
 from __future__ import annotations

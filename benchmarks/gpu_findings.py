@@ -1,4 +1,4 @@
-"""What NVIDIA's compute-sanitizer finds on a GPU of the mistakes that the CUDA twin is tested on, kernel by kernel.
+"""Run NVIDIA's compute-sanitizer on the kernels with mistakes that test the CUDA twin, kernel by kernel.
 
 python benchmarks/gpu_findings.py [--json FILE]         needs a GPU, nvcc and compute-sanitizer
 """
@@ -21,7 +21,7 @@ from opbridge.build.toolchains import nvcc
 ROOT = Path(__file__).resolve().parents[1]
 BROKEN = ROOT / "tests" / "twins" / "cuda" / "broken"
 TOOLS = ("memcheck", "racecheck", "initcheck", "synccheck")
-# It runs for ever, which the twin ends; nobody wants that of a GPU.
+# It runs forever: the twin ends it, a GPU would not.
 LEFT_OUT = {"endless"}
 _SUMMARY = re.compile(r"SUMMARY: (\d+) (?:error|hazard)")
 _SECONDS = 20
@@ -50,7 +50,7 @@ def twins_check(path: Path) -> str:
 
 
 def findings(path: Path, folder: Path) -> dict[str, int | str]:
-    """How often each tool speaks, or why it could not."""
+    """Return the number of reports of each tool, or why it did not run."""
     main = folder / f"{path.stem}_main.cu"
     main.write_text(f'#include "{path}"\nint main() {{ {path.stem}(); return 0; }}\n')
     program = folder / path.stem
@@ -69,7 +69,7 @@ def finding(tool: str, program: Path) -> int | str:
         try:
             said, _ = process.communicate(timeout=_SECONDS)
         except subprocess.TimeoutExpired:
-            # The program as well, whose kernel would take its share of the GPU for ever.
+            # End the program, too: its kernel would use the GPU forever.
             os.killpg(process.pid, signal.SIGKILL)
             return "did not end"
     counts = [int(count) for count in _SUMMARY.findall(said)]

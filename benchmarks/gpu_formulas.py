@@ -1,4 +1,4 @@
-"""Formulas on a GPU against what torch.compile makes of PyTorch's own words for them, and against a copy.
+"""Compare formulas on a GPU with torch.compile of the same PyTorch operators, and with a copy.
 
 python benchmarks/gpu_formulas.py [--quick] [--json FILE]
 """
@@ -23,7 +23,7 @@ from gpu_speed import describe
 from table import Row, results_table
 from timing import race, ratios
 
-# What takes a GPU long enough that the time of the CPU for a call does not show.
+# Sizes that take a GPU longer than the CPU needs for a call.
 formula_cases.WHOLE, formula_cases.ROWS = 64 * 2**20, 64 * 2**10
 _CALLS = 10
 
@@ -57,7 +57,7 @@ def main(arguments: list[str]) -> int:
 
 
 def compile_ahead(numbers: Sequence[int]) -> None:
-    """By all processors at once: what is compiled is kept by both."""
+    """Compile on all processors at once; both caches keep the results."""
     with multiprocessing.get_context("spawn").Pool(os.cpu_count()) as pool:
         pool.map(_compiled, numbers, chunksize=1)
 
@@ -102,7 +102,7 @@ def raced(
 
 
 def on_gpu(call: Callable[[], Any]) -> Callable[[], float]:
-    """The GPU's time for one of several calls, which the CPU has all begun before the first ends."""
+    """Return the GPU time of one of several calls, all of which the CPU starts before the first ends."""
 
     def run() -> float:
         begin, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)

@@ -1,4 +1,4 @@
-"""What a call costs on a GPU, and how much of its memory's speed a kernel reaches."""
+"""Measure the cost of a call on a GPU, and the memory rate of kernels."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def describe() -> dict[str, str]:
 
 
 def _said(what: str, *command: str) -> str:
-    """The first match in what a program prints."""
+    """Return the first match in the output of a program."""
     if not shutil.which(command[0]):
         return "not found"
     found = re.search(what, subprocess.run(command, capture_output=True, text=True).stdout)
@@ -64,7 +64,7 @@ def rows(library: OpLibrary, quick: bool) -> list[Row]:
 
 
 def _launches(library: OpLibrary, quick: bool) -> list[Row]:
-    """The time of the CPU for a call whose kernel is too short to wait for."""
+    """Measure the CPU time of a call with a very short kernel."""
     x, y = torch.randn(1, device="cuda"), torch.randn(1, device="cuda")
     what = "launch: saxpy of one element"
     calls = {what: _launched("f(x, y)", f=library.saxpy, x=x, y=y)}
@@ -85,7 +85,7 @@ def _launches(library: OpLibrary, quick: bool) -> list[Row]:
 
 
 def _launched(statement: str, **names: object) -> Contestant:
-    """With an empty queue at first, or the CPU would wait for the GPU."""
+    """Start with an empty queue: otherwise the CPU would wait for the GPU."""
     measured = burst(statement, **names)
 
     def run() -> float:
@@ -115,7 +115,7 @@ def _load_inline() -> Callable[..., torch.Tensor] | None:
 
 
 def _bandwidth(library: OpLibrary, quick: bool) -> list[Row]:
-    """Seconds for each GB that has to move, against a copy on the device in the same run."""
+    """Measure seconds per GB of memory traffic, next to a copy on the device in the same run."""
     wide = [torch.randn(_ELEMENTS, device="cuda") for _ in range(2)]
     short = [each.half() for each in wide]
     matrix = wide[0].view(-1, _COLUMNS)
@@ -150,7 +150,7 @@ def _bandwidth(library: OpLibrary, quick: bool) -> list[Row]:
 
 
 def _on_gpu(call: Callable[[], object], moved: int) -> Contestant:
-    """By the GPU's clock, since the CPU only starts it."""
+    """Measure by the clock of the GPU, because the CPU only starts the kernel."""
 
     def run() -> float:
         begin, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
@@ -184,7 +184,7 @@ def _graph(library: OpLibrary, quick: bool) -> Row:
 
 
 def _finished(calls: Callable[[], object]) -> Contestant:
-    """A call's share of a hundred, which the GPU has ended."""
+    """Return the time of one of a hundred completed calls."""
 
     def once() -> None:
         calls()

@@ -1,10 +1,10 @@
-"""What share of wrong answers `opbridge judge` rejects, of wrong ones that were right until one thing was changed.
+"""Measure the share of wrong answers that `opbridge judge` rejects: right answers with one change.
 
     python benchmarks/judge_mutants.py RIGHT WORK --count 500 --seed 0 --jobs 2
 
-RIGHT is a folder as `opbridge judge DIR` takes it, of right answers alone.  The mutants are written to WORK, where
-their verdicts are kept too: who is stopped goes on there.  A mutant that is accepted may be right all the same, as one
-of a barrier that nothing needed; each is printed, for somebody to look at.
+RIGHT is a folder for `opbridge judge DIR` with right answers only.  The mutants and their verdicts are written to
+WORK, so that an interrupted run continues.  A mutant that is accepted may be right, such as one without an unnecessary
+barrier; each is printed, to be read.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _COLUMNS = (*_REJECTED, "right as published", "undecided", "right")
 
 
 def written(right: Path, work: Path, count: int, seed: int) -> dict[Path, Mutant]:
-    """By their files: of each answer about as many."""
+    """Return the mutants by file, about as many of each answer."""
     pairs = answers_in(right)
     made: dict[Path, Mutant] = {}
     for number, (task, answer) in enumerate(pairs):
@@ -42,7 +42,7 @@ def written(right: Path, work: Path, count: int, seed: int) -> dict[Path, Mutant
 
 
 def column(judgement: Judgement) -> str:
-    """What is right where the task publishes it, with the shape that shows where it is not, is told too."""
+    """Return the column of a verdict; answers that are right at the published shapes only have a separate one."""
     is_told = judgement.verdict is Verdict.RIGHT and judgement.reasons
     return "right as published" if is_told else judgement.verdict.value
 

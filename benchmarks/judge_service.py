@@ -1,7 +1,7 @@
-"""1,000 requests from 32 clients to `opbridge judge --serve`: how many got their verdict, and how fast.
+"""Send 1,000 requests from 32 clients to `opbridge judge --serve`: count and time the verdicts.
 
-What is sent needs no build, since it is the service that is asked about and not the twin: answers that look at the call
-stack, that are no Python and that are Triton's, each content four times.
+The answers need no build, because this measures the service and not the twin: answers that inspect the call stack, that
+are invalid Python, or that use Triton, each content four times.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ KINDS = {
 
 
 def requests() -> list[tuple[str, str]]:
-    """Each with the verdict that it is to get."""
+    """Yield each request with the expected verdict."""
     contents = [
         (verdict, f"{source}# {number}\n")
         for number in range(REQUESTS // SAME // len(KINDS) + 1)
@@ -46,7 +46,7 @@ def requests() -> list[tuple[str, str]]:
 
 
 def handed_in(port: int, sent: tuple[str, str]) -> tuple[bool, int, float]:
-    """Whether the right verdict came back, after how often being sent away, and in how many seconds."""
+    """Return whether the right verdict came, the number of rejected tries, and the seconds."""
     verdict, answer = sent
     body = json.dumps({"reference": TASK, "answer": answer})
     started, away = time.perf_counter(), 0

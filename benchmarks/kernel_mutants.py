@@ -1,4 +1,4 @@
-"""Right answers with one thing changed in their kernels, as whoever writes kernels gets it wrong."""
+"""Make one change in the kernels of right answers, as authors of kernels make mistakes."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ class Edit:
 class Mutant:
     kind: str
     line: int
-    """Of the answer."""
+    """The line of the answer."""
     was: str
     source: str
 
 
 def mutants(answer: str, count: int, seed: int) -> list[Mutant]:
-    """Different ones, of each kind about as many; fewer where an answer has not as many places."""
+    """Yield different mutants, about as many of each kind; fewer if an answer has fewer places."""
     by_kind: dict[str, list[Edit]] = {}
     for edit in edits(answer):
         by_kind.setdefault(edit.kind, []).append(edit)
@@ -66,7 +66,7 @@ def edits(answer: str) -> Iterator[Edit]:
 
 
 def _cuda_texts(answer: str) -> Iterator[tuple[str, int]]:
-    """The literals with kernels, where they stand in the file as they are."""
+    """Return the literals with kernels that occur unchanged in the file."""
     for node in ast.walk(ast.parse(answer)):
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and "__global__" in node.value:
             begin = answer.find(node.value)
@@ -120,7 +120,7 @@ def _is_between_values(before: Token, after: Token) -> bool:
 
 
 def _bodies(tokens: list[Token]) -> Iterator[tuple[int, int]]:
-    """From the opening brace of each device function to behind its closing one."""
+    """Yield each device function from its opening brace to the end of its closing one."""
     at = 0
     while at < len(tokens):
         if tokens[at].text not in _DEVICE_CODE:

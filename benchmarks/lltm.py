@@ -1,4 +1,4 @@
-"""A recurrent cell forward and backward: the example's kernel against PyTorch from Python and C++, and compiled."""
+"""Compare a recurrent cell, forward and backward: a kernel, and PyTorch from Python, from C++ and compiled."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def cell(quick: bool) -> list[Row]:
 
 
 def products() -> Contestant:
-    """The three matrix products of one step by PyTorch's own library; any version of the cell contains them."""
+    """Run the three matrix products of one step by PyTorch's library; every version of the cell contains them."""
     import torch
 
     z, deltas = torch.randn(_BATCH, _STATE + _INPUTS), torch.randn(_BATCH, 3 * _STATE)
@@ -42,7 +42,7 @@ def products() -> Contestant:
 
 @contextmanager
 def _one_thread() -> Iterator[None]:
-    """The products are small, and threads that spin between the turns would slow the others down."""
+    """Use one thread: the products are small, and threads that spin between turns would slow the others down."""
     import torch
 
     threads = torch.get_num_threads()
@@ -81,7 +81,7 @@ def _turn(statement: str, function: Any) -> Contestant:
 
 
 def _by_hand() -> Any:
-    """As PyTorch's documentation ties the functions of an extension together."""
+    """Connect the functions of an extension as PyTorch's documentation does."""
     import torch
 
     import opbridge as ob

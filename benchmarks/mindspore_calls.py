@@ -1,4 +1,4 @@
-"""Operators in MindSpore, against MindSpore's own custom operators on the same kernel."""
+"""Compare operators in MindSpore with MindSpore's custom operators on the same kernel."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _SMALL = 4
 def small_calls(quick: bool) -> list[Row]:
     import numpy as np
 
-    # MindSpore tells of everything it does unless it is asked not to, before it is imported.
+    # MindSpore logs everything unless this is set before the import.
     os.environ.setdefault("GLOG_v", "3")
     import mindspore
 
@@ -29,7 +29,7 @@ def small_calls(quick: bool) -> list[Row]:
         direct = mindspore.ops.Custom(library, out_shape=_same, out_dtype=_same, func_type="aot")
         x = mindspore.Tensor(np.linspace(-1, 1, _SMALL, dtype=np.float32))
         rounds = 5 if quick else 301
-        # Asking for the memory waits for MindSpore's threads.  A race for each mode: the first call after one in the
+        # Reading the memory waits for MindSpore's threads.  A race for each mode: the first call after one in the
         # other mode takes twice as long.
         eager = {"op(x)": op, "op.mindspore(x)": op.mindspore, "ops.Custom": direct}
         times = race({name: burst("f(x).data_ptr()", f=f, x=x) for name, f in eager.items()}, rounds)

@@ -1,4 +1,4 @@
-"""What a call costs on the simulated npu, beside the same call on the CPU."""
+"""Measure a call on the simulated npu next to the same call on the CPU."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _WORKER = Path(__file__).resolve().parent / "npu_worker.py"
 
 
 def small_calls(quick: bool) -> list[Row]:
-    """In a process of its own: the device is registered for good."""
+    """Run in a separate process, because the device stays registered."""
     command = [sys.executable, str(_WORKER), str(15 if quick else 101)]
     done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
     return [

@@ -1,4 +1,4 @@
-"""The other ways to call a C++ kernel, each as its own documentation shows it; compiled once below build/."""
+"""Other ways to call a C++ kernel, each as in its own documentation; compiled once below build/."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _MODULES = {"torch": ("torch", "ninja", "setuptools"), "tvm-ffi": ("tvm_ffi", "n
 
 
 def missing(peer: str) -> str:
-    """How to install what a peer needs, or nothing where all of it is here."""
+    """Return how to install what a peer needs, or nothing if it is installed."""
     absent = any(importlib.util.find_spec(module) is None for module in _MODULES[peer])
     return NEEDED[peer] if absent else ""
 
@@ -34,11 +34,11 @@ def folder(name: str) -> Path:
 
 @cache
 def torch_extension() -> Any:
-    """Everything PyTorch needs compiled, in one extension: its headers alone take half a minute."""
+    """Build all PyTorch code in one extension: its headers alone take half a minute."""
     from torch.utils import cpp_extension
 
     build = folder("torch")
-    # A build that was killed leaves its lock, and the next one would wait for it for ever.
+    # A killed build leaves its lock, and the next build would wait for it forever.
     (build / "lock").unlink(missing_ok=True)
     return cpp_extension.load(
         "bench_peers", [str(KERNELS / "peers.cpp")], build_directory=str(build), extra_cflags=["-O3", "-fopenmp"]
@@ -61,7 +61,7 @@ def tvm_function() -> Function:
 
 @cache
 def ctypes_function() -> Function:
-    """A C function of arrays, through argument types that check what they are given, as opbridge checks it."""
+    """Return a C function of arrays, whose argument types check their arguments like opbridge."""
     import numpy as np
 
     library = folder("ctypes") / "leaky_relu.so"
@@ -83,7 +83,7 @@ def compile_c(source: Path, library: Path) -> None:
 
 
 def autograd_over_pybind() -> Function:
-    """torch.autograd.Function in Python around two functions of a C++ extension."""
+    """Return a torch.autograd.Function in Python around two functions of a C++ extension."""
     import torch
 
     extension = torch_extension()
@@ -110,7 +110,7 @@ def autograd_over_pybind() -> Function:
 
 @cache
 def custom_op() -> Function:
-    """torch.library.custom_op with register_autograd, as PyTorch recommends for operators in Python."""
+    """Return a torch.library.custom_op with register_autograd, as PyTorch recommends for Python."""
     import torch
 
     extension = torch_extension()

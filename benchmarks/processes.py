@@ -1,4 +1,4 @@
-"""What a process pays once: building, loading and importing, each measured in processes of its own."""
+"""Measure one-time costs of a process: building, loading and importing, each in separate processes."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _FILES, _KERNELS_A_FILE = 20, 50
 
 
 def cold_build(quick: bool) -> list[Row]:
-    """The cache is empty but for the PyTorch adapter, which is built once for a version of PyTorch."""
+    """Use a cache with only the PyTorch adapter, which is built once per version of PyTorch."""
     _prebuilt_adapter()
 
     def opbridge() -> float:
@@ -41,14 +41,14 @@ def cold_build(quick: bool) -> list[Row]:
     if missing := peers.missing("torch"):
         rows.append(Row.without_peer(_COLD, [opbridge()], "torch load_inline", "1/50", missing))
     elif not quick:
-        # Theirs takes half a minute, so one has to do.
+        # The peer takes half a minute, so it is measured once.
         times = race({"opbridge": _median_of(3, opbridge), "torch": _cold_peer("cold_torch")}, rounds=1)
         rows.append(Row.relative(_COLD, times["opbridge"], "torch load_inline", times["torch"], "1/50"))
     return rows
 
 
 def mindspore_build(quick: bool) -> list[Row]:
-    """Theirs takes half a minute, so one has to do, and a quick run goes without."""
+    """Measure the peer once, because it takes half a minute; skip it in a quick run."""
     if quick:
         return []
 
@@ -62,7 +62,7 @@ def mindspore_build(quick: bool) -> list[Row]:
 
 
 def aten_build(quick: bool) -> list[Row]:
-    """Theirs takes a minute and a half, so one has to do, and a quick run goes without."""
+    """Measure the peer once, because it takes a minute and a half; skip it in a quick run."""
     if quick or peers.missing("torch"):
         return []
     with _scratch() as folder, _scratch() as cache:
@@ -78,7 +78,7 @@ def aten_build(quick: bool) -> list[Row]:
 
 
 def extension_build(quick: bool) -> list[Row]:
-    """Theirs takes a minute, so one has to do, and a quick run goes without."""
+    """Measure the peer once, because it takes a minute; skip it in a quick run."""
     if quick or peers.missing("torch"):
         return []
     with _scratch() as folder, _scratch() as cache:
@@ -95,7 +95,7 @@ def extension_build(quick: bool) -> list[Row]:
 
 
 def aten_large(quick: bool) -> list[Row]:
-    """A process for each, since OpenMP's threads in one take time from MindSpore's in the same."""
+    """Use a process for each, because OpenMP threads take time from MindSpore threads in the same process."""
     contestants = {
         "PyTorch": "large_torch",
         "NumPy": "large_numpy",
@@ -114,7 +114,7 @@ def aten_large(quick: bool) -> list[Row]:
             Row.relative(f"{what}: {name}", times[name], own, times["PyTorch"], "1.05")
             for name in ("NumPy", "MindSpore", "MindSpore, a graph")
         ),
-        # What a call of MindSpore's own takes here is what none of its operators gets below.
+        # No operator can be faster than MindSpore's own call here.
         Row.relative(f"{what}: MindSpore", times["MindSpore"], floor, times[floor], None),
     ]
 
@@ -164,7 +164,7 @@ def python(code: str) -> Contestant:
 
 
 def write_library(project: Path) -> None:
-    """Twenty source files of fifty kernels each, and their manifest; what is there already stays untouched."""
+    """Write twenty source files of fifty kernels each, and their manifest; existing files stay unchanged."""
     manifest = ["namespace: opbridge_bench_library", "ops:"]
     for file in range(_FILES):
         source = ["#include <opbridge/kernel.h>"]
@@ -203,20 +203,20 @@ def _cold_peer(task: str) -> Contestant:
 
 
 def _prebuilt_adapter() -> Path:
-    """A cache that holds nothing else."""
+    """Return a cache with only the adapter."""
     cache = peers.folder("adapter")
     _work("prebuild_adapter", cache, cache)
     return cache
 
 
 def _lasting_cache() -> Path:
-    """A cache that keeps between runs what takes long to compile."""
+    """Return a cache that keeps slow compilations between runs."""
     return Path(shutil.copytree(_prebuilt_adapter(), peers.folder("cache"), dirs_exist_ok=True))
 
 
 @contextmanager
 def _empty_cache() -> Iterator[Path]:
-    """Empty but for the adapter."""
+    """Return an environment whose cache has only the adapter."""
     with _scratch() as folder:
         yield Path(shutil.copytree(peers.folder("adapter"), folder / "cache"))
 
@@ -237,5 +237,5 @@ def _work(task: str, folder: Path, cache: Path | None = None) -> Any:
 
 
 def _environment() -> dict[str, str]:
-    """An installed opbridge has its modules compiled, so processes have to keep what they compiled."""
+    """Return an environment that keeps bytecode, because an installed opbridge has bytecode."""
     return {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}

@@ -1,4 +1,4 @@
-"""opbridge against its peers, in one run and one table; docs/benchmarks.md says how it is measured."""
+"""Compare opbridge with its peers, in one run and one table; docs/benchmarks.md describes the method."""
 
 from __future__ import annotations
 
@@ -88,12 +88,12 @@ def main(arguments: list[str]) -> int:
     )
     options = parser.parse_args(arguments)
     if options.target:
-        # Before PyTorch is loaded, which asks once.
+        # Before PyTorch is loaded, which reads these variables once.
         os.environ["OPBRIDGE_MARCH"] = options.target
         os.environ["ATEN_CPU_CAPABILITY"] = _CAPABILITIES[options.target]
         os.environ["MKL_ENABLE_INSTRUCTIONS"] = _CAPABILITIES[options.target].upper()
 
-    # The peers start ninja by name, and an environment's own is on the path only where the environment is activated.
+    # The peers start ninja by name, and the environment may not be activated.
     os.environ["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}"
     conditions = machine.describe()
     found = []
@@ -117,7 +117,7 @@ def main(arguments: list[str]) -> int:
 
 
 def between_marks(text: str, report: str, target: str) -> str:
-    """The text with what stands between the target's marks replaced."""
+    """Return the text with a new report between the marks of the target."""
     begin, end = f"<!-- results {target}: begin -->", f"<!-- results {target}: end -->"
     before, found, rest = text.partition(begin)
     _, ended, after = rest.partition(end)

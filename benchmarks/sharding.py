@@ -1,4 +1,4 @@
-"""Operators on DTensors, against PyTorch's own pointwise ones on the same: what dividing costs a call."""
+"""Compare operators on DTensors with PyTorch's pointwise operators: the cost of dividing a call."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def dtensor_call(quick: bool) -> list[Row]:
 
 @contextmanager
 def _one_process_mesh() -> Iterator[Any]:
-    """A call costs a process the same however many others there are."""
+    """Measure one process: the cost of a call does not depend on the number of processes."""
     import torch.distributed as dist
     from torch.distributed.device_mesh import init_device_mesh
 

@@ -1,4 +1,4 @@
-"""Training over processes: a step of examples/transformer with our operators against one with PyTorch's own."""
+"""Compare a training step of examples/transformer over several processes, with opbridge and with PyTorch operators."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _WAYS = {"ddp": "DDP", "fsdp": "FSDP2", "tensor": "tensor parallel"}
 
 
 def step(quick: bool) -> list[Row]:
-    """One thread a process: four of them have two cores here."""
+    """Use one thread per process: four processes share two cores here."""
     launcher = ("-m", "torch.distributed.run", "--standalone", "--nproc-per-node", str(_PROCESSES))
     command = [sys.executable, *launcher, str(_WORKER), str(2 if quick else 15), *_WAYS]
     environment = os.environ | {"OMP_NUM_THREADS": "1"}

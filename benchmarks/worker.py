@@ -1,4 +1,4 @@
-"""What the process-level rows run in a fresh process: `python worker.py TASK FOLDER` prints its numbers as JSON."""
+"""Run the tasks of the process-level rows: `python worker.py TASK FOLDER` prints its numbers as JSON."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _LARGE = 2**20
 
 
 def prebuild_adapter(_: Path) -> float:
-    # PyTorch brings the libraries that the adapter is linked to.
+    # PyTorch loads the libraries that the adapter needs.
     importlib.import_module("torch")
     from opbridge.frameworks.torch.native import load_native
 
@@ -122,7 +122,7 @@ def extension_torch(folder: Path) -> tuple[float, float]:
 
 
 def extension_unchanged(folder: Path) -> float:
-    """From PyTorch imported to the module imported, in a new process."""
+    """Measure the import of the module after that of PyTorch, in a new process."""
     import torch  # noqa: F401
 
     start = time.perf_counter()
@@ -144,7 +144,7 @@ def _first_and_edited(source: Path, build: Callable[[], object]) -> tuple[float,
 
 
 def edits(folder: Path) -> list[float]:
-    """Seconds from a saved edit to the first result of the new kernel, edit by edit."""
+    """Return the seconds from each saved edit to the first result of the new kernel."""
     import torch
 
     import opbridge as ob
@@ -179,7 +179,7 @@ def cached_load(_: Path) -> float:
 
 
 def library(folder: Path) -> tuple[float, float]:
-    """Seconds and bytes that a library of many operators takes, until its first result."""
+    """Return the seconds and bytes of a library of many operators, until its first result."""
     import torch
 
     x, before = torch.ones(4), _resident_bytes()
@@ -234,7 +234,7 @@ def _median_mindspore_call(function: Callable[[Any], Any]) -> float:
     import numpy as np
 
     x = mindspore.Tensor(np.linspace(-1, 1, _LARGE, dtype=np.float32))
-    # Asking for the memory waits for MindSpore's threads.
+    # Reading the memory waits for MindSpore's threads.
     return _median_call(lambda x: function(x).data_ptr(), x)
 
 

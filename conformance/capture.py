@@ -1,7 +1,7 @@
-"""PyTorch's own samples as programs of ATen operators, which any framework can then run.
+"""Record PyTorch's samples as programs of ATen operators, which any framework can run.
 
 An entry of `op_db` is a Python function with inputs.  It is traced before autograd and before anything is taken apart,
-so that what is recorded is what a user's call would reach: mostly one operator, sometimes a few.
+so the record contains the operators that a user's call reaches: usually one, sometimes a few.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ Tensors = tuple[torch.Tensor, ...]
 
 
 class CannotCaptureError(Exception):
-    """Why a sample is no program of operators on tensors."""
+    """The reason why a sample is not a program of operators on tensors."""
 
 
 @dataclass(frozen=True)
@@ -97,7 +97,7 @@ def _traced(function: Callable[..., Tensors], inputs: Tensors, asked: tuple[int,
     torch.manual_seed(SEED)
     try:
         trace = make_fx(function, pre_dispatch=True, tracing_mode="real", _error_on_data_dependent_ops=False)
-        # As a user's call: some functions do something else where nobody asks for a gradient.
+        # With gradients, as in a user's call: some functions behave differently without.
         graph = trace(*(tensor.clone().requires_grad_(place in asked) for place, tensor in enumerate(inputs)))
     except Exception as error:
         raise CannotCaptureError(str(error).partition("\n")[0]) from error
@@ -115,7 +115,7 @@ def _with_results(
     entry: OpInfo, function: Callable[..., Tensors], graph: GraphModule, inputs: Tensors, asked: tuple[int, ...]
 ) -> Program:
     leaves = [tensor.clone().requires_grad_(place in asked) for place, tensor in enumerate(inputs)]
-    # A leaf may not be changed in place, which some samples do.
+    # Some samples change a tensor in place, which a leaf does not allow.
     passed = [leaf.clone() if place in asked else leaf for place, leaf in enumerate(leaves)]
     torch.manual_seed(SEED)
     outputs = function(*passed)

@@ -1,4 +1,4 @@
-"""Runs a captured program in NumPy and in MindSpore, each of its operators through `ob.aten`."""
+"""Run a captured program in NumPy and in MindSpore, each of its operators through `ob.aten`."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def in_mindspore(program: Program) -> Tensors:
 
 
 def gradients_in_mindspore(program: Program) -> Tensors:
-    """Of the outputs that have one, with the cotangents that PyTorch's own were taken with."""
+    """Return the gradients of the outputs that have one, for the same cotangents as in PyTorch."""
     function = _mindspore_function(program)
     inputs = [_to_mindspore(tensor) for tensor in program.inputs]
     cotangents = tuple(map(_to_mindspore, program.cotangents))
@@ -88,7 +88,7 @@ def _run(
     constant: Callable[[torch.Tensor], Array],
     dtypes: Mapping[torch.dtype, Any],
 ) -> list[Array]:
-    """Interprets the graph over another framework's arrays."""
+    """Interpret the graph with arrays of another framework."""
     remaining = iter(inputs)
     values: dict[Any, Any] = {}
     for node in program.graph.graph.nodes:

@@ -1,4 +1,4 @@
-"""What the results say: an entry passes when all its samples agree, in every type and framework."""
+"""Summarize the results: an entry passes if all its samples agree, in every type and framework."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 REACH = 0.98
-"""Of the entries that return tensors."""
+"""The target share of the entries that return tensors."""
 BEGIN, END = "<!-- results: begin -->", "<!-- results: end -->"
 
 Result = dict[str, Any]
@@ -49,7 +49,7 @@ def summary(results: list[Result]) -> str:
 
 
 def write(document: Path, results: list[Result]) -> None:
-    """The table, between the document's two marks."""
+    """Return the document with the table between its marks."""
     entries = _by_entry(results)
     good = sum(all(map(passed, found)) for found in entries.values())
     table = [

@@ -1,6 +1,6 @@
-"""Every operator of PyTorch's own test samples through MindSpore and NumPy, against PyTorch: `make conformance`.
+"""Compare every operator of PyTorch's test samples in MindSpore and NumPy with PyTorch: `make conformance`.
 
-It goes on where it was stopped.  --retry runs again what did not pass.
+An interrupted run continues.  --retry repeats entries that did not pass.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ def _earlier(path: Path) -> dict[tuple[Any, ...], dict[str, Any]]:
             try:
                 result = json.loads(line)
             except ValueError:
-                continue  # the last line of a run that was killed
+                continue  # the last line of a killed run
             found[_key(result)] = result
     return found
 
@@ -102,7 +102,7 @@ def _run(
 
 
 def _feed(queue: SimpleQueue[dict[str, Any]], finish: Any) -> None:
-    """One worker after another, each with its share of the queue."""
+    """Run one worker after another, each with its share of the queue."""
     while not queue.empty():
         worker = subprocess.Popen(
             [sys.executable, HERE / "worker.py"],

@@ -1,4 +1,4 @@
-"""Judges the entries named on stdin, a JSON line each; a process of its own, so that a crash costs one entry."""
+"""Judge the entries named on stdin, a JSON line each, in a separate process, so that a crash costs one entry."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _LONGEST_REASON = 300
 
 def main() -> int:
     answers = os.fdopen(os.dup(sys.stdout.fileno()), "w")
-    # What an operator prints must not be taken for an answer.
+    # Output of an operator must not be read as an answer.
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
     warnings.simplefilter("ignore")
     torch.set_num_threads(1)
@@ -33,7 +33,7 @@ def main() -> int:
 
 
 def judge(entry: Any, task: dict[str, Any]) -> dict[str, Any]:
-    """How many samples of an entry agree with PyTorch, in each framework, and why the others do not."""
+    """Return how many samples of an entry agree with PyTorch in each framework, and why others do not."""
     checks: dict[str, Counter[str]] = {name: Counter() for name in _CHECKS}
     reasons: dict[str, str] = {}
     for captured in _limited(programs(entry, getattr(torch, task["dtype"])), task["samples"]):

@@ -1,6 +1,8 @@
-"""Writes the tables of docs/ascend-support.md from the headers of the Ascend C twin: what is there, of which types,
-what is refused, and how both compare with the public reference.  Run it after a change to the headers; a test holds the
-document against it."""
+"""Write the tables of docs/ascend-support.md from the headers of the Ascend C twin.
+
+They list functions, types, rejected names, and a comparison with the public reference.  Run it after a change to the
+headers; a test compares the document.
+"""
 
 from __future__ import annotations
 
@@ -67,7 +69,7 @@ _MACRO = re.compile(r"^#define ([A-Z]\w+)\(", re.MULTILINE)
 
 
 def _preprocessed() -> dict[str, str]:
-    """What each header has when a kernel includes all of them."""
+    """Return the text of each header after preprocessing, as in a kernel that includes all of them."""
     command = [*host.find(), "-std=c++17", "-E", f"-I{INCLUDE}", f"-I{ROOT / 'src' / 'opbridge' / 'include'}"]
     source = '#include "kernel_operator.h"\n#include "tikicpulib.h"\n'
     done = subprocess.run([*command, "-xc++", "-"], input=source, capture_output=True, text=True, check=True)
@@ -100,7 +102,7 @@ def _rows(headers: dict[str, str]) -> Iterator[tuple[str, str]]:
 
 
 def _reference(headers: dict[str, str]) -> Iterator[tuple[str, ...]]:
-    """What the public reference names, chapter by chapter."""
+    """Return the names of the public reference, chapter by chapter."""
     files = [path.read_text() for path in INCLUDE.rglob("*.h")]
     refused = {name for text in files for name in _REFUSED.findall(text)}
     there = {name for text in files for name in _MACRO.findall(text)}
@@ -117,7 +119,7 @@ def _reference(headers: dict[str, str]) -> Iterator[tuple[str, ...]]:
 
 
 def _types(headers: dict[str, str]) -> Iterator[tuple[str, str]]:
-    """Types, and the functions that take them, as the compiler's sentences name both."""
+    """Yield each type with the functions that take it, from the messages of the compiler."""
     takers: dict[str, set[str]] = defaultdict(set)
     for text in headers.values():
         for pieces, types in _TYPES.findall(text):
@@ -144,7 +146,7 @@ def tables() -> str:
 
 
 def written(guide: str) -> str:
-    """The document with the tables of now."""
+    """Return the document with its present tables."""
     before, _, rest = guide.partition(BEGIN)
     return f"{before}{tables()}{rest.partition(END)[2]}"
 

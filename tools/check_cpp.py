@@ -1,4 +1,4 @@
-"""Compiles all of opbridge's own C++ with every warning an error; nothing is linked or run."""
+"""Compile all C++ of opbridge, with every warning as an error; link and run nothing."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def commands() -> dict[str, list[str]]:
 
 
 def together(paths: Iterable[Path]) -> list[str]:
-    """Files that include PyTorch's headers, as one that reads these once: they take longer than all the rest."""
+    """Join files that include PyTorch's headers, so that these are read once: they take longer than all the rest."""
     return [*(word for path in paths for word in ("-include", str(path))), "-xc++", os.devnull]
 
 

@@ -1,4 +1,4 @@
-"""Says what a machine lacks before anything is installed, with the command that brings it.  Standard library only."""
+"""Report what a machine lacks before anything is installed, and how to install it.  Standard library only."""
 
 import importlib.util
 import os

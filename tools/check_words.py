@@ -22,6 +22,7 @@ ROOT = Path(__file__).parents[1]
 _PROPERTIES = ("property", "cached_property")
 _UNREAD = ROOT / "src" / "opbridge" / "twins" / "cuda" / "libraries"
 """Where comments of C++ still have such words."""
+_AT_THE_ROOT = ("README.md", "CONTRIBUTING.md", "SECURITY.md", "CODE_OF_CONDUCT.md", "CHANGELOG.md")
 _NO_VERBS = re.compile(
     r"(A|All|An|And|Any|As|At|Because|Both|But|By|Each|Every|For|From|How|If|In|It|Its|No|Not|Of|On|One|Only|Or|Other|Others"
     r"|Some|Such|That|The|Their|These|They|This|Those|To|Under|Unless|What|When|Where|Whether|Which|Who|Whose|With|Without)\b"
@@ -144,7 +145,7 @@ def _tracked(*patterns: str) -> list[Path]:
 
 def findings() -> Iterator[str]:
     """Yield everything that is to be written otherwise."""
-    for file in _tracked("src/*.py"):
+    for file in _tracked("src/*.py", "tools/*.py", "benchmarks/*.py", "conformance/*.py", "examples/*.py"):
         tree = ast.parse(file.read_text())
         yield from fragments(file, tree)
         yield from banned(strings(file, tree))
@@ -153,7 +154,7 @@ def findings() -> Iterator[str]:
         yield from banned(literals(file))
         if not file.is_relative_to(_UNREAD):
             yield from banned(comments(file))
-    for file in _tracked("docs/*.md", "README.md", "CONTRIBUTING.md", "SECURITY.md", "src/*.md.in"):
+    for file in _tracked("docs/*.md", "examples/*.md", *_AT_THE_ROOT, "src/*.md.in"):
         if not file.name.endswith(".zh.md"):
             yield from banned(prose(file))
 

@@ -1,4 +1,4 @@
-"""Makes the pictures of docs/gallery.md from the files that pages show: `python tools/gallery.py [NAME ...]`."""
+"""Draw the pictures of docs/gallery.md from the files in pages: `python tools/gallery.py [NAME ...]`."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ _WIDTH = 1100
 @dataclass(frozen=True)
 class Picture:
     page: str
-    """Whose files are there."""
+    """The page whose files are written to the folder."""
     commands: tuple[str, ...]
-    """Of a shell; the last one's screen is the picture, where no page is."""
+    """Shell commands; the output of the last one is the picture if there is no page."""
     html: str = ""
-    """What they leave, to be looked at in a browser."""
+    """The page that they write, to be drawn by a browser."""
     height: int = 0
 
 

@@ -1,14 +1,14 @@
-"""Makes an environment for `make demo`: what the demo shows and no more, and an operator while the rest still arrives.
+"""Make an environment for `make demo` with only what the demo shows; call an operator during the installation.
 
     python tools/install_demo.py ENVIRONMENT
 
 NumPy comes first, for the core to be compiled against and for the first operator.  Then the core and the twins are
-compiled while pip brings PyTorch, and the adapter for PyTorch while it brings MindSpore and JAX.  The core is built in
-the environment, not in one of its own that would have its own NumPy.  Nothing is byte-compiled: most modules of four
-gigabytes are never imported, and Python keeps what it compiles of the others.
+compiled while pip downloads PyTorch, and the PyTorch adapter while it downloads MindSpore and JAX.  The core is built
+in the environment, because a separate one would have another NumPy.  Nothing is byte-compiled: most modules of four
+gigabytes are never imported, and Python caches the others.
 
-Not by uv, which would be faster: it reads nothing of pip's configuration, where the build of PyTorch for the CPU, the
-index and the certificates of a site may be named, and the plain build brings gigabytes of CUDA.
+pip installs, although uv is faster: uv ignores pip's configuration, which may select the CPU build of PyTorch, an index
+or certificates, and the default build downloads gigabytes of CUDA.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ build_adapter(TorchInstall.found())
 
 
 class Steps:
-    """Commands of one environment, each behind the ones it needs; a line for each, with the seconds since the start."""
+    """Commands of one environment, each after those it needs; each prints a line with the seconds since the start."""
 
     def __init__(self, python: Path) -> None:
         self._python = str(python)
@@ -60,7 +60,7 @@ class Steps:
         print(f"{time.monotonic() - self._began:5.0f} s  {what}", flush=True)
 
     def start(self, what: str, *words: str, waits: bool = False) -> subprocess.Popen[bytes]:
-        """One that `waits` leaves the processors to what somebody watches."""
+        """Start a command; with `waits`, at a lower priority than commands that the user waits for."""
         self.say(what)
         before = ("nice", "-n", "10") if waits else ()
         return subprocess.Popen([*before, self._python, *words], cwd=ROOT)
@@ -100,6 +100,6 @@ def install(environment: Path) -> None:
 
 
 if __name__ == "__main__":
-    # Python would otherwise compile the same modules in each of the demo's processes.
+    # Otherwise, Python would compile the same modules in each process of the demo.
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     install(Path(sys.argv[1]))

@@ -1,9 +1,9 @@
-"""Makes environments of every PyTorch that opbridge supports, for a wheel's build to make ready-made modules for.
+"""Make an environment of every supported PyTorch, for which the build of a wheel compiles modules.
 
 python tools/make_environments.py FOLDER
 
-A version of PyTorch that is not to be had for this Python is left out, and a line says so.  Where packages come from,
-pip's own configuration says.
+A version of PyTorch that is not available for this Python is left out with a line.  pip's configuration selects the
+package index.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ def main(folder: Path) -> None:
         environment = folder / version
         venv.create(environment, with_pip=True, clear=True)
         pip = [environment / "bin" / "python", "-m", "pip", "install", "--quiet", "--no-cache-dir"]
-        # It is compiled against and never imported: without what it runs with, which is gigabytes of CUDA.
+        # It is only compiled against and never imported, so its dependencies, gigabytes of CUDA, are left out.
         if subprocess.run([*pip, "--no-deps", f"torch=={version}"]).returncode:
             print(f"no PyTorch {version} for Python {sys.version.split()[0]}")
             shutil.rmtree(environment)

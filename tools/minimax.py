@@ -1,4 +1,4 @@
-"""Writes opbridge/polynomials.h: what the functions of opbridge/math.h are made of, as polynomials of least error.
+"""Write opbridge/polynomials.h: the polynomials of least error for the functions of opbridge/math.h.
 
 Each is found by Remez' exchange on a grid, in sixty digits.  Coefficients are rounded one after the other, the lowest
 first, and the others are found again around those that are rounded: so the rounded polynomial is nearly as good as the
@@ -24,7 +24,7 @@ Real = Callable[[mpf], mpf]
 
 @dataclass(frozen=True)
 class Polynomial:
-    """Of `variable`, the function's argument: as near to `target` as the error times `weight` is small."""
+    """A polynomial of `variable`, the argument of the function, that minimizes the error times `weight` to `target`."""
 
     name: str
     of: str
@@ -43,7 +43,7 @@ def at_zero(value: Real, limit: str) -> Real:
 
 
 def root(value: Real) -> Real:
-    """As a function of the square of the argument."""
+    """Return the values as a function of the square of the argument."""
     return lambda z: value(mpmath.sqrt(z))
 
 
@@ -152,7 +152,7 @@ POLYNOMIALS = (
     ),
     Polynomial(
         "log_erfc",
-        "log(erfc(1 + t)), for t up to where erfc is nothing beside 1",
+        "log(erfc(1 + t)), for t up to where erfc is negligible next to 1",
         lambda t: mpmath.log(mpmath.erfc(1 + t)),
         lambda t: mpmath.erfc(1 + t) / mpmath.erf(1 + t),
         (mpf(0), mpf(5)),
@@ -172,7 +172,7 @@ POLYNOMIALS = (
 
 
 def exchange(target: list[mpf], weight: list[mpf], powers: list[list[mpf]]) -> list[mpf]:
-    """The coefficients that make the largest weighted error on the grid least."""
+    """Return the coefficients with the least maximum of the weighted error on the grid."""
     unknowns = len(powers)
     count = len(target)
     # The end of the grid with no weight would tell nothing.
@@ -205,7 +205,7 @@ def exchange(target: list[mpf], weight: list[mpf], powers: list[list[mpf]]) -> l
 
 
 def rounded(polynomial: Polynomial, at: int) -> tuple[list[str], float]:
-    """The coefficients as the header spells them, and their largest error in units of the last place."""
+    """Return the coefficients in the header's notation, and their largest error in units of the last place."""
     number, digits, suffix = list(TYPES.values())[at]
     degree = polynomial.degrees[at] or 0
     low, high = polynomial.interval[0], (polynomial.ends or (polynomial.interval[1],) * 2)[at]
@@ -251,7 +251,7 @@ def array(name: str, about: str, numbers: list[float]) -> str:
 
 
 def two_over_pi() -> str:
-    """In arrays of their own, because g++ gathers from nothing else."""
+    """Return the constants as separate arrays, because g++ gathers only from arrays."""
     with mpmath.workdps(400):
         high, low = [], []
         for dropped in range(104):
@@ -277,7 +277,7 @@ def two_over_pi() -> str:
 
 
 _BEGIN = """\
-// The polynomials of opbridge/math.h.  Written by tools/minimax.py, which says how they were found.
+// The polynomials of opbridge/math.h.  Written by tools/minimax.py, which describes the method.
 #ifndef OPBRIDGE_POLYNOMIALS_H
 #define OPBRIDGE_POLYNOMIALS_H
 

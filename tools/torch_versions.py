@@ -1,4 +1,4 @@
-"""Compiles the PyTorch adapter against the headers of every supported PyTorch: `make torch-versions [VERSIONS...]`.
+"""Compile the PyTorch adapter against the headers of every supported PyTorch: `make torch-versions [VERSIONS...]`.
 
 Only the headers are kept, in build/torch-headers; a wheel is fetched once with pip and thrown away.
 """
@@ -23,7 +23,7 @@ HEADERS = Path(__file__).parents[1] / "build" / "torch-headers"
 
 
 def headers(version: str) -> Path:
-    """The folder that stands for an installed torch package."""
+    """Return a folder that replaces an installed torch package."""
     folder = HEADERS / version
     if (folder / "torch" / "include").is_dir():
         return folder / "torch"

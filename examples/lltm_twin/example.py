@@ -67,7 +67,7 @@ def show_a_broken_kernel() -> None:
         module.forward(*inputs(1, 4, 5))
     except RuntimeError as error:
         report = str(error).partition("out of bounds")[2]
-        print("with > in the place of >= the twin says: out of bounds", *report.splitlines()[:4], sep="\n")
+        print("with > instead of >= the twin reports: out of bounds", *report.splitlines()[:4], sep="\n")
     else:
         raise AssertionError("the broken kernel went unnoticed")
 

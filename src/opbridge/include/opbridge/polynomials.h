@@ -1,4 +1,4 @@
-// The polynomials of opbridge/math.h.  Written by tools/minimax.py, which says how they were found.
+// The polynomials of opbridge/math.h.  Written by tools/minimax.py, which describes the method.
 #ifndef OPBRIDGE_POLYNOMIALS_H
 #define OPBRIDGE_POLYNOMIALS_H
 
