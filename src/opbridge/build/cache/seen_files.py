@@ -1,6 +1,6 @@
 """Check the files of an entry against their digests, and read a large one once until the machine starts again.
 
-A precompiled header has hundreds of megabytes, and every process that compiles with it would read them.  A file beside
+A precompiled header has hundreds of megabytes, and every process that compiles with it would read them.  A file next to
 it says in which state it was found intact: its size, times and inode.  A write changes the time of the inode, which no
 program can set.  Only a crash of the machine can lose what was written before, so another start counts anew.
 """
@@ -19,7 +19,7 @@ from opbridge.base.safe_open import read_file
 from opbridge.build.cache.dependencies import UNKNOWN_STAMP, digest_of, is_large, stamp
 
 NAME = "seen.json"
-"""The name of that file, which is no result of a build."""
+"""The name of that file, which is not a result of a build."""
 
 _START = Path("/proc/sys/kernel/random/boot_id")
 
