@@ -64,6 +64,10 @@ def twin(compiler: list[str]) -> dict[str, list[str]]:
     folder = SOURCE / "twins" / "cuda"
     flags = [*compiler, "-std=c++17", f"-I{folder / 'include'}", f"-I{folder / 'runtime'}", f"-I{COMMON}"]
     found = {str(path): [*flags, str(path)] for path in sorted((folder / "runtime").rglob("*.cpp"))}
+    others: dict[str, list[str]] = {"libraries": [], "profiling": ["-DOPBRIDGE_TWIN_PROFILE=1"]}
+    for name, more in others.items():
+        sources = sorted((folder / name).rglob("*.cpp"))
+        found |= {str(path): [*flags, f"-I{folder / name}", *more, str(path)] for path in sources}
     headers = sorted((folder / "include").rglob("*.h"))
     found |= {str(path): [*flags, "-xc++", "-include", str(path), os.devnull] for path in headers}
     prelude = ["-include", "cuda_runtime.h"]

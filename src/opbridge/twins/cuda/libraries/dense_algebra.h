@@ -1,16 +1,41 @@
-// The arithmetic of cuBLAS, column by column, in plain loops that a compiler makes vector code of.
+// The arithmetic of cuBLAS and cuSOLVER on dense matrices, column by column, in plain loops that a compiler vectorizes.
+//
+// Reference: the algorithms and their names are those of Golub and Van Loan, Matrix Computations, 4th edition:
+// LU with partial pivoting (3.4.1), substitution by rows (3.1), Householder QR and least squares by it (5.2.1, 5.3.2).
 #ifndef OPBRIDGE_TWIN_LIBRARIES_DENSE_ALGEBRA_H
 #define OPBRIDGE_TWIN_LIBRARIES_DENSE_ALGEBRA_H
 
 #include <cublas_v2.h>
 #include <stddef.h>
 
+#include <algorithm>
 #include <cmath>
 #include <complex>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
 namespace opbridge_twin::blas {
+
+// The C++ number of an element: cuComplex and std::complex have one layout, and only the second has operators.
+template <class T>
+using Plain = std::conditional_t<std::is_same_v<std::remove_const_t<T>, cuComplex>, std::complex<float>,
+                                 std::conditional_t<std::is_same_v<std::remove_const_t<T>, cuDoubleComplex>,
+                                                    std::complex<double>, std::remove_const_t<T>>>;
+template <class T>
+Plain<T>* plain(T* p) {
+  return reinterpret_cast<Plain<T>*>(p);
+}
+template <class T>
+const Plain<T>* plain(const T* p) {
+  return reinterpret_cast<const Plain<T>*>(p);
+}
+
+// Elements from the first to the last of a matrix, those between its columns included.
+inline size_t span(int rows, int columns, int lead) {
+  return rows <= 0 || columns <= 0 ? 0 : static_cast<size_t>(columns - 1) * lead + rows;
+}
+inline bool bad(int rows, int columns, int lead) { return rows < 0 || columns < 0 || lead < std::max(1, rows); }
 
 template <class T>
 T conjugate(T value) {
@@ -21,15 +46,24 @@ std::complex<T> conjugate(std::complex<T> value) {
   return std::conj(value);
 }
 
-// A matrix of columns; the leading dimension is the distance between them.
+// A matrix of columns in a program's memory; the leading dimension is the distance between them.  It has no sizes:
+// functions of BLAS take a part of what lies there, so each caller says how much.
 template <class T>
 struct Matrix {
   T* data;
   int lead;
   T& operator()(int row, int column) const { return data[row + static_cast<ptrdiff_t>(lead) * column]; }
 };
+template <class T>
+Matrix<Plain<T>> matrix(T* data, int lead) {
+  return {plain(data), lead};
+}
+template <class T>
+Matrix<const Plain<T>> matrix(const T* data, int lead) {
+  return {plain(data), lead};
+}
 
-// A matrix of its own.
+// A copy with the columns next to each other: operands are read before results are written, which may overlap them.
 template <class T>
 struct Packed {
   Packed(int rows_, int columns_) : rows(rows_), columns(columns_), data(static_cast<size_t>(rows_) * columns_) {}
@@ -91,7 +125,17 @@ Packed<T> triangle(Matrix<const T> a, cublasFillMode_t fill, cublasDiagType_t di
   return made;
 }
 
-// Solves op(t) x = b in place.
+// The same of op(a); it is lower where `is_lower` says so.
+inline bool is_lower(cublasFillMode_t fill, cublasOperation_t op) {
+  return (fill == CUBLAS_FILL_MODE_LOWER) == (op == CUBLAS_OP_N);
+}
+template <class T>
+Packed<T> triangle(Matrix<const T> a, cublasFillMode_t fill, cublasOperation_t op, cublasDiagType_t diagonal, int n) {
+  const Packed<T> whole = triangle(a, fill, diagonal, n);
+  return packed(Matrix<const T>{whole.data.data(), std::max(1, n)}, op, n, n);
+}
+
+// Solves t x = b in place.
 template <class T, class Vector>
 void solve(const Packed<T>& t, bool lower, Vector b) {
   for (int step = 0; step < t.rows; ++step) {
@@ -103,12 +147,13 @@ void solve(const Packed<T>& t, bool lower, Vector b) {
 }
 
 // LU with the largest pivot of each column, rows counted from 1; without pivots where there is no place for them.
+// Returns the number of the first pivot that is 0, and 0 where none is.
 template <class T>
-int factorize(Matrix<T> a, int n, int* pivots) {
+int factorize(Matrix<T> a, int m, int n, int* pivots) {
   int info = 0;
-  for (int k = 0; k < n; ++k) {
+  for (int k = 0; k < std::min(m, n); ++k) {
     int best = k;
-    for (int i = k + 1; pivots != nullptr && i < n; ++i) {
+    for (int i = k + 1; pivots != nullptr && i < m; ++i) {
       if (std::abs(a(i, k)) > std::abs(a(best, k))) best = i;
     }
     if (pivots != nullptr) pivots[k] = best + 1;
@@ -117,9 +162,9 @@ int factorize(Matrix<T> a, int n, int* pivots) {
       continue;
     }
     for (int j = 0; best != k && j < n; ++j) std::swap(a(k, j), a(best, j));
-    for (int i = k + 1; i < n; ++i) a(i, k) /= a(k, k);
+    for (int i = k + 1; i < m; ++i) a(i, k) /= a(k, k);
     for (int j = k + 1; j < n; ++j) {
-      for (int i = k + 1; i < n; ++i) a(i, j) -= a(i, k) * a(k, j);
+      for (int i = k + 1; i < m; ++i) a(i, j) -= a(i, k) * a(k, j);
     }
   }
   return info;
@@ -143,7 +188,8 @@ void solve_factorized(Matrix<const T> lu, int n, const int* pivots, cublasOperat
   }
 }
 
-// The least squares of a x = b by Householder's reflections; m >= n.  False where a has not its full rank.
+// The least squares of a x = b by Householder's reflections; m >= n.  The sign of the new diagonal is opposite to the
+// pivot's, so that v[0] is a sum and nothing cancels.  False where a has not its full rank.
 template <class T>
 bool least_squares(Matrix<T> a, int m, int n, Matrix<T> b, int columns) {
   for (int k = 0; k < n; ++k) {

@@ -4,6 +4,7 @@
 
 #include <cublas_v2.h>
 
+// Only the pointer mode changes what a call does; the others are kept to be asked for.
 struct cublasContext {
   cudaStream_t stream = nullptr;
   cublasPointerMode_t mode = CUBLAS_POINTER_MODE_HOST;

@@ -1,29 +1,19 @@
 // Those functions of cuBLAS whose elements' types are arguments, and those on halves.
-#include <cublas_v2.h>
-
-#include "context.h"
-#include "dense_algebra.h"
+#include "arguments.h"
 #include "elements.h"
-#include "library_call.h"
 
 namespace {
 
 using namespace opbridge_twin::blas;
 using opbridge_twin::LibraryCall;
 
-constexpr cublasStatus_t kDone = CUBLAS_STATUS_SUCCESS, kInvalid = CUBLAS_STATUS_INVALID_VALUE,
-                         kFailed = CUBLAS_STATUS_EXECUTION_FAILED, kNot = CUBLAS_STATUS_NOT_SUPPORTED;
-
-size_t span(int rows, int columns, int lead) {
-  return rows <= 0 || columns <= 0 ? 0 : static_cast<size_t>(columns - 1) * lead + rows;
-}
-
-// A matrix of any type, as an argument says it.
+// The type and leading dimension of a matrix, which are numbers here and no types of C++.
 struct Argument {
   cudaDataType type;
   int lead;
 };
 
+// A product whose three matrices may differ in type: they are converted to the type in which it is computed.
 struct Product {
   cublasOperation_t op_a, op_b;
   int m, n, k;
@@ -104,12 +94,14 @@ cublasStatus_t each(const LibraryCall& call, const Product& one, int count, Next
   return status;
 }
 
+// Where the operands of one product lie.
 struct Operands {
   const void* a;
   const void* b;
   void* c;
 };
 
+// A vector of any type; with a negative step it begins at its other end, as in BLAS.
 struct Elements {
   const void* data;
   cudaDataType type;

@@ -5,6 +5,7 @@
 
 namespace {
 
+// What a program may ask about a status.
 struct Name {
   cublasStatus_t status;
   const char* name;
@@ -37,6 +38,20 @@ cublasStatus_t copy(int rows, int columns, int bytes, const void* from, int lead
   return error == cudaSuccess ? CUBLAS_STATUS_SUCCESS : CUBLAS_STATUS_MAPPING_ERROR;
 }
 
+template <class T>
+cublasStatus_t set(cublasHandle_t handle, T cublasContext::* setting, T value) {
+  if (handle == nullptr) return CUBLAS_STATUS_NOT_INITIALIZED;
+  handle->*setting = value;
+  return CUBLAS_STATUS_SUCCESS;
+}
+template <class T>
+cublasStatus_t get(cublasHandle_t handle, T cublasContext::* setting, T* value) {
+  if (handle == nullptr) return CUBLAS_STATUS_NOT_INITIALIZED;
+  if (value == nullptr) return CUBLAS_STATUS_INVALID_VALUE;
+  *value = handle->*setting;
+  return CUBLAS_STATUS_SUCCESS;
+}
+
 }  // namespace
 
 // A thread's own, as PyTorch's are: one for all its extensions and for Python, and never destroyed, since threads may
@@ -63,21 +78,24 @@ cublasStatus_t cublasGetVersion_v2(cublasHandle_t, int* version) {
   return CUBLAS_STATUS_SUCCESS;
 }
 
-#define SETTING(Set, Get, Type, member)                          \
-  cublasStatus_t Set(cublasHandle_t handle, Type value) {        \
-    if (handle == nullptr) return CUBLAS_STATUS_NOT_INITIALIZED; \
-    handle->member = value;                                      \
-    return CUBLAS_STATUS_SUCCESS;                                \
-  }                                                              \
-  cublasStatus_t Get(cublasHandle_t handle, Type* value) {       \
-    if (handle == nullptr) return CUBLAS_STATUS_NOT_INITIALIZED; \
-    if (value == nullptr) return CUBLAS_STATUS_INVALID_VALUE;    \
-    *value = handle->member;                                     \
-    return CUBLAS_STATUS_SUCCESS;                                \
-  }
-SETTING(cublasSetStream_v2, cublasGetStream_v2, cudaStream_t, stream)
-SETTING(cublasSetPointerMode_v2, cublasGetPointerMode_v2, cublasPointerMode_t, mode)
-SETTING(cublasSetMathMode, cublasGetMathMode, cublasMath_t, math)
+cublasStatus_t cublasSetStream_v2(cublasHandle_t handle, cudaStream_t stream) {
+  return set(handle, &cublasContext::stream, stream);
+}
+cublasStatus_t cublasGetStream_v2(cublasHandle_t handle, cudaStream_t* stream) {
+  return get(handle, &cublasContext::stream, stream);
+}
+cublasStatus_t cublasSetPointerMode_v2(cublasHandle_t handle, cublasPointerMode_t mode) {
+  return set(handle, &cublasContext::mode, mode);
+}
+cublasStatus_t cublasGetPointerMode_v2(cublasHandle_t handle, cublasPointerMode_t* mode) {
+  return get(handle, &cublasContext::mode, mode);
+}
+cublasStatus_t cublasSetMathMode(cublasHandle_t handle, cublasMath_t mode) {
+  return set(handle, &cublasContext::math, mode);
+}
+cublasStatus_t cublasGetMathMode(cublasHandle_t handle, cublasMath_t* mode) {
+  return get(handle, &cublasContext::math, mode);
+}
 
 cublasStatus_t cublasSetAtomicsMode(cublasHandle_t, cublasAtomicsMode_t) { return CUBLAS_STATUS_SUCCESS; }
 cublasStatus_t cublasSetWorkspace_v2(cublasHandle_t, void*, size_t) { return CUBLAS_STATUS_SUCCESS; }

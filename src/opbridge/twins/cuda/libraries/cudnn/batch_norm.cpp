@@ -1,4 +1,6 @@
 // cuDNN's batch normalization, its statistics over a channel or over each element of a sample by itself.
+//
+// Reference: Ioffe and Szegedy, Batch Normalization (arXiv 1502.03167), algorithm 1 and the gradients in section 3.
 #include <cmath>
 
 #include "tensors.h"

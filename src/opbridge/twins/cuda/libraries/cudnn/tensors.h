@@ -87,7 +87,7 @@ inline Sizes clamped(const Sizes& index, const Sizes& sizes) {
   return result;
 }
 
-// A tensor that is read.
+// A tensor that is read; it is told apart from a target so that each is checked for its own kind of access.
 class Source {
  public:
   Source(const Shape& shape, const void* data) : shape(shape), data_(data) {}
@@ -130,7 +130,7 @@ class Target {
   void* data_;
 };
 
-// Windows over space, of convolutions and of pooling.
+// Windows over space, of convolutions and of pooling; dimensions that a tensor lacks have one window of one element.
 struct Windows {
   Sizes pads{}, steps{1, 1, 1, 1, 1}, spread{1, 1, 1, 1, 1};
 
@@ -155,10 +155,13 @@ struct Windows {
 
 }  // namespace opbridge_twin::dnn
 
+// The stream is only kept to be asked for: a call is over when it returns.
 struct cudnnContext {
   cudaStream_t stream = nullptr;
 };
+// Two types, as a program may not pass one for the other.
 struct cudnnTensorStruct : opbridge_twin::dnn::Shape {};
+// As a tensor, but of output channels, input channels and space.
 struct cudnnFilterStruct : opbridge_twin::dnn::Shape {};
 
 namespace opbridge_twin::dnn {
@@ -176,6 +179,11 @@ template <class T>
 cudnnStatus_t destroy(T* made) {
   delete made;
   return kDone;
+}
+inline bool same_sizes(const Shape& a, const Shape& b) { return a.sizes == b.sizes; }
+// Tells a program the sizes of a tensor of `rank` dimensions, one by one.
+inline void tell(const Sizes& sizes, int rank, int* const* targets) {
+  for (int i = 0; i < rank; ++i) *targets[i] = sizes[place_of(i, rank)];
 }
 template <class... Tensors>
 bool are_set(const Tensors*... tensors) {

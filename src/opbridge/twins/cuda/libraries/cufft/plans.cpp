@@ -29,6 +29,7 @@ struct Layout {
   }
 };
 
+// What a handle stands for.  One that is executed stays alive although another thread destroys its handle.
 struct Plan {
   cufftType type;
   std::vector<size_t> sizes;
@@ -38,6 +39,7 @@ struct Plan {
   bool is_plain;
 };
 
+// Handles are numbers in cuFFT, and never used again, so that a destroyed one is recognized.
 struct Plans {
   std::mutex guard;
   std::map<cufftHandle, std::shared_ptr<Plan>> known;

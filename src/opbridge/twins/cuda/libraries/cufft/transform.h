@@ -1,4 +1,8 @@
 // The discrete Fourier transform of any size, in doubles: by its prime factors, or as a convolution where one is large.
+//
+// Reference: Cooley and Tukey, An algorithm for the machine calculation of complex Fourier series, Mathematics of
+// Computation 19 (1965); Bluestein, A linear filtering approach to the computation of the discrete Fourier transform,
+// IEEE Transactions on Audio and Electroacoustics 18 (1970).
 #ifndef OPBRIDGE_TWIN_LIBRARIES_CUFFT_TRANSFORM_H
 #define OPBRIDGE_TWIN_LIBRARIES_CUFFT_TRANSFORM_H
 
@@ -66,7 +70,7 @@ class Transform {
     }
   }
 
-  // Bluestein's: j k is half of j^2 + k^2 - (j - k)^2.
+  // By Bluestein's identity: j k is half of j^2 + k^2 - (j - k)^2.
   Signal as_convolution(const Signal& from) const {
     size_t size = 1;
     while (size < 2 * n_ - 1) size *= 2;

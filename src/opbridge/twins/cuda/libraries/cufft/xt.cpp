@@ -6,6 +6,7 @@
 
 namespace {
 
+// The numbers of a call as int, and whether each of them fitted.
 struct Narrowed {
   std::vector<int> numbers;
   bool fit = true;
@@ -22,6 +23,7 @@ struct Narrowed {
   }
 };
 
+// The combinations of types that are one of the six transforms.
 struct Known {
   cudaDataType from, to, computes;
   cufftType type;

@@ -41,6 +41,7 @@ class Sequences {
   void passed(unsigned long long sequence, unsigned words) { states_[sequence].word += words; }
 
  private:
+  // A state, and the word of the sequence that it gives next: jumping there is dear, going on is not.
   struct Reached {
     State state;
     unsigned long long word;
@@ -52,6 +53,7 @@ class Sequences {
 
 }  // namespace
 
+// What programs hold a pointer to, whatever the kind of generator.
 struct curandGenerator_st {
   virtual ~curandGenerator_st() = default;
   virtual void seed(unsigned long long value) = 0;
@@ -68,6 +70,7 @@ struct curandGenerator_st {
 
 namespace {
 
+// One kind, on the states that device code uses too, so that both give the same numbers.
 template <class State>
 class Generator final : public curandGenerator_st {
   static constexpr bool kIsMrg = opbridge_twin::kIsMrg<State>, kIsPhilox = opbridge_twin::kIsPhilox<State>;

@@ -1,8 +1,9 @@
 // cuSOLVER: LU and Cholesky of dense matrices, and systems of equations by them.
+//
+// Reference: Golub and Van Loan, Matrix Computations, 4th edition, algorithms 3.4.1 and 4.2.1.
 #include <cusolverDn.h>
 
 #include <algorithm>
-#include <type_traits>
 
 #include "dense_algebra.h"
 #include "library_call.h"
@@ -18,24 +19,6 @@ using opbridge_twin::LibraryCall;
 constexpr cusolverStatus_t kDone = CUSOLVER_STATUS_SUCCESS, kInvalid = CUSOLVER_STATUS_INVALID_VALUE,
                            kFailed = CUSOLVER_STATUS_EXECUTION_FAILED;
 
-// cuComplex and C++'s own have one layout.
-template <class T>
-using Plain = std::conditional_t<std::is_same_v<T, cuComplex>, std::complex<float>,
-                                 std::conditional_t<std::is_same_v<T, cuDoubleComplex>, std::complex<double>, T>>;
-template <class T>
-Matrix<Plain<T>> matrix(T* data, int lead) {
-  return {reinterpret_cast<Plain<T>*>(data), lead};
-}
-template <class T>
-Matrix<const Plain<T>> matrix(const T* data, int lead) {
-  return {reinterpret_cast<const Plain<T>*>(data), lead};
-}
-
-size_t span(int rows, int columns, int lead) {
-  return rows <= 0 || columns <= 0 ? 0 : static_cast<size_t>(columns - 1) * lead + rows;
-}
-bool bad(int rows, int columns, int lead) { return rows < 0 || columns < 0 || lead < std::max(1, rows); }
-
 cusolverStatus_t buffer(cusolverDnHandle_t handle, bool is_bad, int* elements) {
   if (handle == nullptr) return CUSOLVER_STATUS_NOT_INITIALIZED;
   if (is_bad || elements == nullptr) return kInvalid;
@@ -46,29 +29,11 @@ cusolverStatus_t buffer(cusolverDnHandle_t handle, bool is_bad, int* elements) {
 template <class T>
 cusolverStatus_t getrf(const LibraryCall& call, int m, int n, T* a, int lda, int* pivots, int* info) {
   if (bad(m, n, lda)) return kInvalid;
-  const int steps = std::min(m, n);
-  const size_t count = span(m, n, lda);
+  const size_t count = span(m, n, lda), steps = static_cast<size_t>(std::min(m, n));
   const bool there = call.reads(a, count) && call.writes(a, count) && call.writes(info, 1) &&
-                     (pivots == nullptr || call.writes(pivots, static_cast<size_t>(steps)));
+                     (pivots == nullptr || call.writes(pivots, steps));
   if (!there) return kFailed;
-  const Matrix<Plain<T>> lu = matrix(a, lda);
-  *info = 0;
-  for (int k = 0; k < steps; ++k) {
-    int best = k;
-    for (int i = k + 1; pivots != nullptr && i < m; ++i) {
-      if (std::abs(lu(i, k)) > std::abs(lu(best, k))) best = i;
-    }
-    if (pivots != nullptr) pivots[k] = best + 1;
-    if (lu(best, k) == Plain<T>(0)) {
-      if (*info == 0) *info = k + 1;
-      continue;
-    }
-    for (int j = 0; best != k && j < n; ++j) std::swap(lu(k, j), lu(best, j));
-    for (int i = k + 1; i < m; ++i) lu(i, k) /= lu(k, k);
-    for (int j = k + 1; j < n; ++j) {
-      for (int i = k + 1; i < m; ++i) lu(i, j) -= lu(i, k) * lu(k, j);
-    }
-  }
+  *info = factorize(matrix(a, lda), m, n, pivots);
   return kDone;
 }
 

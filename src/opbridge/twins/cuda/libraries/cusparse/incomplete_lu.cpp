@@ -1,4 +1,7 @@
 // cuSPARSE's incomplete LU without fill-in: the rows of a matrix one after the other, in their own places.
+//
+// Reference: Saad, Iterative Methods for Sparse Linear Systems, 2nd edition, algorithm 10.4, ILU(0); as cuSPARSE,
+// without pivoting.
 #include <cusparse.h>
 
 #include <complex>

@@ -13,6 +13,7 @@
 // In the twin's library.
 extern "C" void* ob_twin_open_image(const char* image);
 
+// A source until it is compiled, and then its log and image, both kept until the program is destroyed.
 struct _nvrtcProgram {
   std::string name, source;
   std::vector<std::string> header_names, headers, expressions;
@@ -71,6 +72,8 @@ nvrtcResult look_up(_nvrtcProgram& program) {
   }
   return NVRTC_SUCCESS;
 }
+
+bool is_compiled(nvrtcProgram program) { return program != nullptr && program->compiled; }
 
 nvrtcResult give(const std::string& text, char* to) {
   if (to == nullptr) return NVRTC_ERROR_INVALID_INPUT;
@@ -173,16 +176,18 @@ nvrtcResult nvrtcGetLoweredName(nvrtcProgram program, const char* expression, co
   return NVRTC_SUCCESS;
 }
 
-// Those that a compilation has left behind.
-#define GIVEN(Size, Text, member, condition)                                    \
-  nvrtcResult Size(nvrtcProgram program, size_t* bytes) {                       \
-    if (program == nullptr || !(condition)) return NVRTC_ERROR_INVALID_PROGRAM; \
-    return give_size(program->member, bytes);                                   \
-  }                                                                             \
-  nvrtcResult Text(nvrtcProgram program, char* to) {                            \
-    if (program == nullptr || !(condition)) return NVRTC_ERROR_INVALID_PROGRAM; \
-    return give(program->member, to);                                           \
-  }
-GIVEN(nvrtcGetProgramLogSize, nvrtcGetProgramLog, log, true)
-GIVEN(nvrtcGetPTXSize, nvrtcGetPTX, image, program->compiled)
-GIVEN(nvrtcGetCUBINSize, nvrtcGetCUBIN, image, program->compiled)
+nvrtcResult nvrtcGetProgramLogSize(nvrtcProgram program, size_t* bytes) {
+  return program == nullptr ? NVRTC_ERROR_INVALID_PROGRAM : give_size(program->log, bytes);
+}
+nvrtcResult nvrtcGetProgramLog(nvrtcProgram program, char* to) {
+  return program == nullptr ? NVRTC_ERROR_INVALID_PROGRAM : give(program->log, to);
+}
+nvrtcResult nvrtcGetPTXSize(nvrtcProgram program, size_t* bytes) {
+  return is_compiled(program) ? give_size(program->image, bytes) : NVRTC_ERROR_INVALID_PROGRAM;
+}
+nvrtcResult nvrtcGetPTX(nvrtcProgram program, char* to) {
+  return is_compiled(program) ? give(program->image, to) : NVRTC_ERROR_INVALID_PROGRAM;
+}
+// The twin has one kind of image for both.
+nvrtcResult nvrtcGetCUBINSize(nvrtcProgram program, size_t* bytes) { return nvrtcGetPTXSize(program, bytes); }
+nvrtcResult nvrtcGetCUBIN(nvrtcProgram program, char* to) { return nvrtcGetPTX(program, to); }

@@ -1,60 +1,16 @@
-// cuSPARSE: sparse matrices are lists of entries, whatever their format, and numbers are complex doubles.
-#include <cusparse.h>
-
-#include <complex>
+// cuSPARSE's products and triangular systems: matrices are lists of entries, whatever their format, and numbers are
+// complex doubles.
 #include <utility>
 #include <vector>
 
-#include "elements.h"
+#include "descriptors.h"
 #include "library_call.h"
-
-struct cusparseContext {
-  cusparsePointerMode_t mode = CUSPARSE_POINTER_MODE_HOST;
-};
-
-// Compressed by rows or by columns, or with an index for each.
-enum class Format { csr, csc, coo };
-
-// Lends a program's arrays: `major` holds offsets, or in a list of coordinates the rows.
-struct cusparseSpMatDescr {
-  Format format;
-  int64_t rows, columns, count;
-  const void* major;
-  const void* minor;
-  const void* values;
-  cusparseIndexType_t major_type, minor_type;
-  int64_t base;
-  cudaDataType type;
-  cusparseFillMode_t fill = CUSPARSE_FILL_MODE_LOWER;
-  cusparseDiagType_t diagonal = CUSPARSE_DIAG_TYPE_NON_UNIT;
-};
-// Lends as well.
-struct cusparseDnVecDescr {
-  int64_t size;
-  void* values;
-  cudaDataType type;
-};
-// The same of rows and columns.
-struct cusparseDnMatDescr {
-  int64_t rows, columns, lead;
-  void* values;
-  cudaDataType type;
-  cusparseOrder_t order;
-};
-// What is found out of a matrix before it is solved with, which here is nothing.
-struct cusparseSpSVDescr {};
 
 namespace {
 
 using opbridge_twin::LibraryCall;
-using opbridge_twin::blas::bytes_of;
+using namespace opbridge_twin::sparse;
 using Number = std::complex<double>;
-
-constexpr cusparseStatus_t kDone = CUSPARSE_STATUS_SUCCESS, kInvalid = CUSPARSE_STATUS_INVALID_VALUE,
-                           kFailed = CUSPARSE_STATUS_EXECUTION_FAILED, kNot = CUSPARSE_STATUS_NOT_SUPPORTED;
-
-// 0 for a type that is not there.
-size_t width_of(cudaDataType type) { return type == CUDA_C_32F ? 8 : type == CUDA_C_64F ? 16 : bytes_of(type); }
 
 Number number_at(const void* from, cudaDataType type, int64_t at) {
   if (type == CUDA_C_32F) return static_cast<const std::complex<float>*>(from)[at];
@@ -75,6 +31,7 @@ int64_t index_at(const void* from, cusparseIndexType_t type, int64_t at) {
   return type == CUSPARSE_INDEX_64I ? static_cast<const int64_t*>(from)[at] : static_cast<const int32_t*>(from)[at];
 }
 
+// One number of a matrix; a list of these is the one format that all functions work on.
 struct Entry {
   int64_t row, column;
   Number value;
@@ -207,14 +164,6 @@ cusparseStatus_t solve(const LibraryCall& call, cusparseOperation_t op, Number a
   return kDone;
 }
 
-template <class Described>
-cusparseStatus_t describe(Described** made, bool is_right, const Described& described) {
-  if (made == nullptr || !is_right) return kInvalid;
-  if (width_of(described.type) == 0) return kNot;
-  *made = new Described(described);
-  return kDone;
-}
-
 cusparseStatus_t no_buffer(const void* first, const void* second, size_t* bytes) {
   if (first == nullptr || second == nullptr || bytes == nullptr) return kInvalid;
   *bytes = 0;
@@ -224,129 +173,7 @@ cusparseStatus_t nothing_to_do(const void* first, const void* second) {
   return first == nullptr || second == nullptr ? kInvalid : kDone;
 }
 
-struct Name {
-  cusparseStatus_t status;
-  const char* name;
-  const char* text;
-};
-constexpr Name kNames[] = {
-    {CUSPARSE_STATUS_SUCCESS, "CUSPARSE_STATUS_SUCCESS", "success"},
-    {CUSPARSE_STATUS_NOT_INITIALIZED, "CUSPARSE_STATUS_NOT_INITIALIZED", "initialization error"},
-    {CUSPARSE_STATUS_INVALID_VALUE, "CUSPARSE_STATUS_INVALID_VALUE", "invalid value"},
-    {CUSPARSE_STATUS_EXECUTION_FAILED, "CUSPARSE_STATUS_EXECUTION_FAILED", "kernel launch failure"},
-    {CUSPARSE_STATUS_NOT_SUPPORTED, "CUSPARSE_STATUS_NOT_SUPPORTED", "operation not supported"},
-};
-const Name* find(cusparseStatus_t status) {
-  for (const Name& one : kNames) {
-    if (one.status == status) return &one;
-  }
-  return nullptr;
-}
-
 }  // namespace
-
-cusparseStatus_t cusparseCreate(cusparseHandle_t* handle) {
-  if (handle == nullptr) return kInvalid;
-  *handle = new cusparseContext;
-  return kDone;
-}
-cusparseStatus_t cusparseDestroy(cusparseHandle_t handle) {
-  delete handle;
-  return kDone;
-}
-cusparseStatus_t cusparseGetVersion(cusparseHandle_t, int* version) {
-  if (version == nullptr) return kInvalid;
-  *version = CUSPARSE_VERSION;
-  return kDone;
-}
-cusparseStatus_t cusparseSetStream(cusparseHandle_t handle, cudaStream_t) {
-  return handle == nullptr ? CUSPARSE_STATUS_NOT_INITIALIZED : kDone;
-}
-cusparseStatus_t cusparseSetPointerMode(cusparseHandle_t handle, cusparsePointerMode_t mode) {
-  if (handle == nullptr) return CUSPARSE_STATUS_NOT_INITIALIZED;
-  handle->mode = mode;
-  return kDone;
-}
-const char* cusparseGetErrorName(cusparseStatus_t status) {
-  const Name* const found = find(status);
-  return found == nullptr ? "unrecognized error code" : found->name;
-}
-const char* cusparseGetErrorString(cusparseStatus_t status) {
-  const Name* const found = find(status);
-  return found == nullptr ? "unrecognized error code" : found->text;
-}
-
-cusparseStatus_t cusparseCreateCsr(cusparseSpMatDescr_t* matrix, int64_t rows, int64_t columns, int64_t count,
-                                   void* row_offsets, void* column_indices, void* values,
-                                   cusparseIndexType_t offsets_type, cusparseIndexType_t indices_type,
-                                   cusparseIndexBase_t base, cudaDataType type) {
-  return describe(
-      matrix, rows >= 0 && columns >= 0 && count >= 0,
-      {Format::csr, rows, columns, count, row_offsets, column_indices, values, offsets_type, indices_type, base, type});
-}
-cusparseStatus_t cusparseCreateCsc(cusparseSpMatDescr_t* matrix, int64_t rows, int64_t columns, int64_t count,
-                                   void* column_offsets, void* row_indices, void* values,
-                                   cusparseIndexType_t offsets_type, cusparseIndexType_t indices_type,
-                                   cusparseIndexBase_t base, cudaDataType type) {
-  return describe(
-      matrix, rows >= 0 && columns >= 0 && count >= 0,
-      {Format::csc, rows, columns, count, column_offsets, row_indices, values, offsets_type, indices_type, base, type});
-}
-cusparseStatus_t cusparseCreateCoo(cusparseSpMatDescr_t* matrix, int64_t rows, int64_t columns, int64_t count,
-                                   void* row_indices, void* column_indices, void* values,
-                                   cusparseIndexType_t indices_type, cusparseIndexBase_t base, cudaDataType type) {
-  return describe(
-      matrix, rows >= 0 && columns >= 0 && count >= 0,
-      {Format::coo, rows, columns, count, row_indices, column_indices, values, indices_type, indices_type, base, type});
-}
-cusparseStatus_t cusparseDestroySpMat(cusparseConstSpMatDescr_t matrix) {
-  delete matrix;
-  return kDone;
-}
-cusparseStatus_t cusparseSpMatGetSize(cusparseConstSpMatDescr_t matrix, int64_t* rows, int64_t* columns,
-                                      int64_t* count) {
-  if (matrix == nullptr || rows == nullptr || columns == nullptr || count == nullptr) return kInvalid;
-  *rows = matrix->rows;
-  *columns = matrix->columns;
-  *count = matrix->count;
-  return kDone;
-}
-cusparseStatus_t cusparseSpMatSetAttribute(cusparseSpMatDescr_t matrix, cusparseSpMatAttribute_t attribute, void* value,
-                                           size_t bytes) {
-  if (matrix == nullptr || value == nullptr || bytes != sizeof(int)) return kInvalid;
-  if (attribute == CUSPARSE_SPMAT_FILL_MODE) {
-    matrix->fill = *static_cast<cusparseFillMode_t*>(value);
-  } else {
-    matrix->diagonal = *static_cast<cusparseDiagType_t*>(value);
-  }
-  return kDone;
-}
-cusparseStatus_t cusparseCreateDnVec(cusparseDnVecDescr_t* vector, int64_t size, void* values, cudaDataType type) {
-  return describe(vector, size >= 0, {size, values, type});
-}
-cusparseStatus_t cusparseDestroyDnVec(cusparseConstDnVecDescr_t vector) {
-  delete vector;
-  return kDone;
-}
-cusparseStatus_t cusparseDnVecSetValues(cusparseDnVecDescr_t vector, void* values) {
-  if (vector == nullptr) return kInvalid;
-  vector->values = values;
-  return kDone;
-}
-cusparseStatus_t cusparseCreateDnMat(cusparseDnMatDescr_t* matrix, int64_t rows, int64_t columns, int64_t lead,
-                                     void* values, cudaDataType type, cusparseOrder_t order) {
-  const int64_t least = order == CUSPARSE_ORDER_ROW ? columns : rows;
-  return describe(matrix, rows >= 0 && columns >= 0 && lead >= least, {rows, columns, lead, values, type, order});
-}
-cusparseStatus_t cusparseDestroyDnMat(cusparseConstDnMatDescr_t matrix) {
-  delete matrix;
-  return kDone;
-}
-cusparseStatus_t cusparseDnMatSetValues(cusparseDnMatDescr_t matrix, void* values) {
-  if (matrix == nullptr) return kInvalid;
-  matrix->values = values;
-  return kDone;
-}
 
 cusparseStatus_t cusparseSpMV_bufferSize(cusparseHandle_t handle, cusparseOperation_t, const void*,
                                          cusparseConstSpMatDescr_t a, cusparseConstDnVecDescr_t, const void*,

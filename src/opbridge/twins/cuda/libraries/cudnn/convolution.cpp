@@ -1,24 +1,14 @@
-// cuDNN's convolutions and pooling: one walk over all windows serves each of them and its gradients.
-#include <algorithm>
-#include <cmath>
-
+// cuDNN's convolutions: one walk over all products serves each of them and its gradients.
 #include "tensors.h"
 
 using namespace opbridge_twin::dnn;
 
+// Groups divide the channels: each output channel reads those of its own group only.
 struct cudnnConvolutionStruct {
   Windows windows;
   cudnnConvolutionMode_t mode = CUDNN_CROSS_CORRELATION;
   int groups = 1;
 };
-struct cudnnPoolingStruct {
-  Windows windows;
-  cudnnPoolingMode_t mode = CUDNN_POOLING_MAX;
-  Sizes window{1, 1, 1, 1, 1};
-
-  bool takes_most() const { return mode == CUDNN_POOLING_MAX || mode == CUDNN_POOLING_MAX_DETERMINISTIC; }
-};
-
 namespace {
 
 using Convolution = const cudnnConvolutionStruct&;
@@ -64,10 +54,6 @@ cudnnStatus_t no_workspace(size_t* bytes) {
   if (bytes == nullptr) return kBad;
   *bytes = 0;
   return kDone;
-}
-
-void tell(const Sizes& sizes, int rank, int* const* targets) {
-  for (int i = 0; i < rank; ++i) *targets[i] = sizes[place_of(i, rank)];
 }
 
 }  // namespace
@@ -204,120 +190,38 @@ cudnnStatus_t cudnnGetConvolutionBackwardFilterWorkspaceSize(cudnnHandle_t, cudn
                                                              size_t* bytes) {
   return no_workspace(bytes);
 }
-#define OB_TWIN_CHOICE(name, way, chosen, A, B, C)                                                        \
-  cudnnStatus_t cudnn##name(cudnnHandle_t, A, B, cudnnConvolutionDescriptor_t, C, int wanted, int* found, \
-                            cudnnConvolution##way##AlgoPerf_t* performance) {                             \
-    return choose(chosen, wanted, found, performance);                                                    \
-  }
-#define OB_TWIN_CHOICES(name, way, chosen, A, B, C)           \
-  OB_TWIN_CHOICE(Find##name##Algorithm, way, chosen, A, B, C) \
-  OB_TWIN_CHOICE(Get##name##Algorithm_v7, way, chosen, A, B, C)
-OB_TWIN_CHOICES(ConvolutionForward, Fwd, CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_GEMM, cudnnTensorDescriptor_t,
-                cudnnFilterDescriptor_t, cudnnTensorDescriptor_t)
-OB_TWIN_CHOICES(ConvolutionBackwardData, BwdData, CUDNN_CONVOLUTION_BWD_DATA_ALGO_1, cudnnFilterDescriptor_t,
-                cudnnTensorDescriptor_t, cudnnTensorDescriptor_t)
-OB_TWIN_CHOICES(ConvolutionBackwardFilter, BwdFilter, CUDNN_CONVOLUTION_BWD_FILTER_ALGO_1, cudnnTensorDescriptor_t,
-                cudnnTensorDescriptor_t, cudnnFilterDescriptor_t)
 
-// Pooling ------------------------------------------------------------------------------------------------------------
-
-namespace {
-
-Sizes output_sizes(const cudnnPoolingStruct& pooling, const Shape& x) {
-  Sizes sizes = x.sizes;
-  for (int i = 2; i < kRank; ++i) sizes[i] = pooling.windows.count(i, x.sizes[i], pooling.window[i]);
-  return sizes;
+cudnnStatus_t cudnnFindConvolutionForwardAlgorithm(cudnnHandle_t, cudnnTensorDescriptor_t, cudnnFilterDescriptor_t,
+                                                   cudnnConvolutionDescriptor_t, cudnnTensorDescriptor_t, int wanted,
+                                                   int* found, cudnnConvolutionFwdAlgoPerf_t* performance) {
+  return choose(CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_GEMM, wanted, found, performance);
 }
-
-// The elements of a window that are not padding.
-template <class F>
-void each_element(const cudnnPoolingStruct& pooling, const Shape& x, const Sizes& window, F visit) {
-  each(pooling.window, [&](const Sizes& place) {
-    Sizes from = window;
-    if (pooling.windows.element(window, place, x.sizes, from)) visit(from);
-  });
+cudnnStatus_t cudnnGetConvolutionForwardAlgorithm_v7(cudnnHandle_t, cudnnTensorDescriptor_t, cudnnFilterDescriptor_t,
+                                                     cudnnConvolutionDescriptor_t, cudnnTensorDescriptor_t, int wanted,
+                                                     int* found, cudnnConvolutionFwdAlgoPerf_t* performance) {
+  return choose(CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_GEMM, wanted, found, performance);
 }
-
-double divisor(const cudnnPoolingStruct& pooling, const Shape& x, const Sizes& window) {
-  if (pooling.mode == CUDNN_POOLING_AVERAGE_COUNT_INCLUDE_PADDING) {
-    return static_cast<double>(pooling.window[2]) * pooling.window[3] * pooling.window[4];
-  }
-  double count = 0;
-  each_element(pooling, x, window, [&](const Sizes&) { ++count; });
-  return count;
+cudnnStatus_t cudnnFindConvolutionBackwardDataAlgorithm(cudnnHandle_t, cudnnFilterDescriptor_t, cudnnTensorDescriptor_t,
+                                                        cudnnConvolutionDescriptor_t, cudnnTensorDescriptor_t,
+                                                        int wanted, int* found,
+                                                        cudnnConvolutionBwdDataAlgoPerf_t* performance) {
+  return choose(CUDNN_CONVOLUTION_BWD_DATA_ALGO_1, wanted, found, performance);
 }
-
-}  // namespace
-
-cudnnStatus_t cudnnCreatePoolingDescriptor(cudnnPoolingDescriptor_t* pooling) { return create(pooling); }
-cudnnStatus_t cudnnDestroyPoolingDescriptor(cudnnPoolingDescriptor_t pooling) { return destroy(pooling); }
-cudnnStatus_t cudnnSetPooling2dDescriptor(cudnnPoolingDescriptor_t pooling, cudnnPoolingMode_t mode,
-                                          cudnnNanPropagation_t nan, int height, int width, int h_pad, int w_pad,
-                                          int h_stride, int w_stride) {
-  const int window[] = {height, width}, pads[] = {h_pad, w_pad}, strides[] = {h_stride, w_stride};
-  return cudnnSetPoolingNdDescriptor(pooling, mode, nan, 2, window, pads, strides);
+cudnnStatus_t cudnnGetConvolutionBackwardDataAlgorithm_v7(cudnnHandle_t, cudnnFilterDescriptor_t,
+                                                          cudnnTensorDescriptor_t, cudnnConvolutionDescriptor_t,
+                                                          cudnnTensorDescriptor_t, int wanted, int* found,
+                                                          cudnnConvolutionBwdDataAlgoPerf_t* performance) {
+  return choose(CUDNN_CONVOLUTION_BWD_DATA_ALGO_1, wanted, found, performance);
 }
-cudnnStatus_t cudnnSetPoolingNdDescriptor(cudnnPoolingDescriptor_t pooling, cudnnPoolingMode_t mode,
-                                          cudnnNanPropagation_t, int rank, const int* window, const int* pads,
-                                          const int* strides) {
-  if (pooling == nullptr || rank < 1 || rank > 3) return kBad;
-  for (int i = 0; i < rank; ++i) {
-    if (window[i] < 1 || pads[i] < 0 || pads[i] >= window[i] || strides[i] < 1) return kBad;
-  }
-  Windows& windows = pooling->windows;
-  windows.set(windows.pads, rank, pads, 0);
-  windows.set(windows.steps, rank, strides, 1);
-  windows.set(pooling->window, rank, window, 1);
-  pooling->mode = mode;
-  return kDone;
+cudnnStatus_t cudnnFindConvolutionBackwardFilterAlgorithm(cudnnHandle_t, cudnnTensorDescriptor_t,
+                                                          cudnnTensorDescriptor_t, cudnnConvolutionDescriptor_t,
+                                                          cudnnFilterDescriptor_t, int wanted, int* found,
+                                                          cudnnConvolutionBwdFilterAlgoPerf_t* performance) {
+  return choose(CUDNN_CONVOLUTION_BWD_FILTER_ALGO_1, wanted, found, performance);
 }
-cudnnStatus_t cudnnGetPooling2dForwardOutputDim(cudnnPoolingDescriptor_t pooling, cudnnTensorDescriptor_t x_tensor,
-                                                int* n, int* c, int* h, int* w) {
-  if (pooling == nullptr || !are_set(x_tensor)) return kBad;
-  int* const targets[] = {n, c, h, w};
-  tell(output_sizes(*pooling, *x_tensor), 4, targets);
-  return kDone;
-}
-cudnnStatus_t cudnnPoolingForward(cudnnHandle_t, cudnnPoolingDescriptor_t pooling, const void* alpha,
-                                  cudnnTensorDescriptor_t x_tensor, const void* x, const void* beta,
-                                  cudnnTensorDescriptor_t y_tensor, void* y) {
-  OB_TWIN_LIBRARY_CALL;
-  if (pooling == nullptr || !are_set(x_tensor, y_tensor)) return kBad;
-  if (y_tensor->sizes != output_sizes(*pooling, *x_tensor)) return kBad;
-  const Source from(*x_tensor, x);
-  const Target to(alpha, beta, *y_tensor, y);
-  if (!are_there(call, from, to)) return kFailed;
-  each(to.shape.sizes, [&](const Sizes& window) {
-    double most = -INFINITY, sum = 0;
-    each_element(*pooling, from.shape, window, [&](const Sizes& i) {
-      most = std::max(most, from(i));
-      sum += from(i);
-    });
-    to.set(window, pooling->takes_most() ? most : sum / divisor(*pooling, from.shape, window));
-  });
-  return kDone;
-}
-cudnnStatus_t cudnnPoolingBackward(cudnnHandle_t, cudnnPoolingDescriptor_t pooling, const void* alpha,
-                                   cudnnTensorDescriptor_t y_tensor, const void* y, cudnnTensorDescriptor_t dy_tensor,
-                                   const void* dy, cudnnTensorDescriptor_t x_tensor, const void* x, const void* beta,
-                                   cudnnTensorDescriptor_t dx_tensor, void* dx) {
-  OB_TWIN_LIBRARY_CALL;
-  if (pooling == nullptr || !are_set(y_tensor, dy_tensor, x_tensor, dx_tensor)) return kBad;
-  if (dy_tensor->sizes != output_sizes(*pooling, *x_tensor) || dx_tensor->sizes != x_tensor->sizes) return kBad;
-  const Source result(*y_tensor, y), given(*dy_tensor, dy), from(*x_tensor, x);
-  const Target to(alpha, beta, *dx_tensor, dx);
-  if (!are_there(call, result, given, from, to)) return kFailed;
-  std::vector<double> sums(to.shape.count());
-  each(given.shape.sizes, [&](const Sizes& window) {
-    bool taken = false;
-    const double share = pooling->takes_most() ? 0 : given(window) / divisor(*pooling, from.shape, window);
-    each_element(*pooling, from.shape, window, [&](const Sizes& i) {
-      // The first of equal ones gets all.
-      if (pooling->takes_most() && (taken || from(i) != result(window))) return;
-      taken = true;
-      sums[to.shape.number(i)] += pooling->takes_most() ? given(window) : share;
-    });
-  });
-  to.set_all(sums);
-  return kDone;
+cudnnStatus_t cudnnGetConvolutionBackwardFilterAlgorithm_v7(cudnnHandle_t, cudnnTensorDescriptor_t,
+                                                            cudnnTensorDescriptor_t, cudnnConvolutionDescriptor_t,
+                                                            cudnnFilterDescriptor_t, int wanted, int* found,
+                                                            cudnnConvolutionBwdFilterAlgoPerf_t* performance) {
+  return choose(CUDNN_CONVOLUTION_BWD_FILTER_ALGO_1, wanted, found, performance);
 }
