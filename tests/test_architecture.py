@@ -211,6 +211,66 @@ def test_a_planted_circle_of_headers_is_found() -> None:
     assert {"include/opbridge/tensor.h", "include/opbridge/grid.h"} <= {*circle_of(graph)}
 
 
+CPP_FLOORS = (
+    ("include/opbridge", "include/compat", "include/bindings", "include/kernel_builder"),
+    ("include/slim", "native", "twins/common/runtime", "twins/cuda/include", "twins/ascend/include", "analysis/bench"),
+    ("native/core", "native/jax", "native/torch", "native/torch_bindings", "codegen/headers"),
+    ("native/standalone", "twins/ascend/host", "twins/ascend/runtime", "twins/cuda/libraries", "twins/cuda/runtime"),
+    ("twins/cuda/libraries/*", "twins/cuda/runtime/checks", "twins/cuda/torch", "twins/common/torch_device"),
+    ("twins/cuda/runtime/engine", "twins/ascend/torch_device"),
+    ("twins/cuda/runtime/cudart", "twins/cuda/runtime/ptx", "twins/cuda/profiling"),
+    ("twins/cuda/runtime/driver",),
+)
+"""The folders of C++ from the bottom to the top: a file includes those of its own folder and of the floors below."""
+CPP_SUFFIXES = {".h", ".hpp", ".cuh", ".inc", ".cpp", ".cu"}
+CPP_FILES = sorted(path for path in SOURCE.rglob("*") if path.suffix in CPP_SUFFIXES and not _EXAMPLES & {*path.parts})
+OURS = re.compile(r"[ \t]*#[ \t]*include[ \t]*(?:\"|<(?=opbridge))([^>\"]+)[>\"]")
+"""Other includes in angle brackets name headers of the system, or of the vendor whose headers a twin replaces."""
+
+
+def cpp_floor(path: Path) -> tuple[int, str]:
+    """Return the floor of a file and its folder, which is the nearest one that CPP_FLOORS names."""
+    folder = path.relative_to(SOURCE).parent
+    for place in (folder, *folder.parents):
+        for floor, patterns in enumerate(CPP_FLOORS):
+            if any(place.match(pattern) for pattern in patterns):
+                return floor, place.as_posix()
+    pytest.fail(f"{folder} has no floor yet: add it to CPP_FLOORS")
+
+
+def upward_includes(path: Path, text: str | None = None) -> set[str]:
+    """Return the files that this one includes from another folder of its own floor, or from a floor above."""
+    floor, folder = cpp_floor(path)
+    names = OURS.findall(path.read_text() if text is None else text)
+    headers = {header for name in names for header in headers_named(path, name)}
+    others = {header: cpp_floor(header) for header in headers if not replaces_a_vendors(header)}
+    return {header.relative_to(SOURCE).as_posix() for header, (other, named) in others.items()
+            if named != folder and other >= floor}  # fmt: skip
+
+
+def replaces_a_vendors(header: Path) -> bool:
+    parts = header.relative_to(SOURCE).parts
+    return parts[0] == "twins" and parts[2] == "include" and not parts[3].startswith("opbridge")
+
+
+def test_includes_point_down() -> None:
+    above = {path.relative_to(SOURCE).as_posix(): upward_includes(path) for path in CPP_FILES}
+    assert not {path: found for path, found in above.items() if found}
+
+
+@pytest.mark.parametrize(
+    ("folder", "header"),
+    [
+        ("runtime/engine", "cudart/memory.h"),
+        ("runtime/checks", "engine/launch.h"),
+        ("libraries/cusolver", "cublas/arguments.h"),
+    ],
+)
+def test_a_planted_include_that_points_up_is_found(folder: str, header: str) -> None:
+    planted = upward_includes(SOURCE / "twins" / "cuda" / folder / "planted.cpp", f'#include "{header}"\n')
+    assert [path.endswith(header) for path in planted] == [True]
+
+
 def test_the_cuda_runtime_reaches_its_checks_by_one_header() -> None:
     runtime = SOURCE / "twins" / "cuda" / "runtime"
     outside = [path for path in runtime.rglob("*.*") if path.suffix in {".h", ".cpp"} and path.parent.name != "checks"]

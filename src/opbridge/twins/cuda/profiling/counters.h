@@ -10,7 +10,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "engine/profile.h"
+#include "profile.h"
 #include "requests.h"
 #include "touches.h"
 

@@ -7,8 +7,8 @@
 #include "checks/state.h"
 #include "engine/block.h"
 #include "engine/launch.h"
-#include "engine/profile.h"
 #include "kept.h"
+#include "profile.h"
 #include "recorder.h"
 
 namespace opbridge_twin::profile {

@@ -6,7 +6,7 @@
 #include <tuple>
 #include <vector>
 
-#include "engine/profile.h"
+#include "profile.h"
 #include "requests.h"
 
 namespace opbridge_twin::profile {

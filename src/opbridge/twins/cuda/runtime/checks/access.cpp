@@ -1,6 +1,6 @@
 // The functions that instrumented code calls before every load and store: one comparison decides most of them.
 #include "checks.h"
-#include "engine/profile.h"
+#include "profile.h"
 #include "state.h"
 
 namespace opbridge_twin::checks {
@@ -9,9 +9,11 @@ __thread Worker worker __attribute__((tls_model("initial-exec")));
 
 namespace {
 
+// A place is entered once, by a compare-and-swap of null, and stays: a number that was given out means the same place
+// for the rest of the process.  The entry is all there is, so that no order of memory is needed.
 const void* sites[kSiteMask + 1];
 
-// Of a place in the code.
+// Of a place in the code.  Traits are only ever added.
 enum Trait : uint8_t { kComparedRead = 1, kNarrow = 2, kVolatile = 4, kBulk = 8 };
 uint8_t traits[kSiteMask + 1];
 

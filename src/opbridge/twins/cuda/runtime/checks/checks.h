@@ -16,11 +16,14 @@
 
 namespace opbridge_twin {
 
-// Given by the execution layer.  The first ends the running block, from whatever depth of a device thread: no exception
-// can do it, because the compiler takes the instrumentation calls for ones that do not throw.  The second lets the
-// block's other threads run, where they can, and other blocks too where no thread of its own may be what it waits for.
+// Given by the execution layer, which the checks do not include.  The first ends the running block, from whatever depth
+// of a device thread: no exception can do it, because the compiler takes the instrumentation calls for ones that do not
+// throw.  The second lets the block's other threads run, where they can, and other blocks too where no thread of its
+// own may be what it waits for.
 extern "C" __attribute__((noreturn)) void ob_twin_abandon(int cuda_error);
 extern "C" void ob_twin_yield(int elsewhere);
+// Says which blocks were left unchecked, where some were; empty otherwise.
+std::string sampled_in_words();
 
 namespace checks {
 

@@ -5,9 +5,9 @@
 #include <utility>
 
 #include "checks.h"
-#include "engine/profile.h"
 #include "launch.h"
 #include "locals.h"
+#include "profile.h"
 #include "state.h"
 
 #define HERE __builtin_return_address(0)

@@ -7,7 +7,6 @@
 #include <tuple>
 
 #include "checks.h"
-#include "engine/sampling.h"
 #include "memory.h"
 
 namespace opbridge_twin {

@@ -9,9 +9,9 @@
 #include "checks/checks.h"
 #include "engine/host_guard.h"
 #include "engine/sampling.h"
-#include "engine/write_record.h"
 #include "state.h"
 #include "streams.h"
+#include "write_record.h"
 
 namespace opbridge_twin {
 

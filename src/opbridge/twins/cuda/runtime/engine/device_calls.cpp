@@ -132,6 +132,7 @@ void ob_twin_yield(int elsewhere) {
 
 void* ob_twin_shared(unsigned* slot, size_t bytes, size_t alignment, const char* name) {
   Worker& worker = running("a __shared__ variable");
+  // The first to replace 0 numbers the variable for all; a number that lost is never used.
   unsigned number = __atomic_load_n(slot, __ATOMIC_RELAXED);
   if (number == 0) {
     const unsigned fresh = new_shared_slot();

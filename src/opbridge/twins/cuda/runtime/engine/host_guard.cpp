@@ -26,10 +26,13 @@ constexpr size_t kMostBytes = size_t{64} << 20;
 constexpr unsigned kMostTimes = 1000;
 constexpr size_t kMostImages = 16;
 
-// What the signal handler looks at, which takes no lock.
+// What the signal handler looks at, which takes no lock.  `closed` is written under `closing` and only while the count
+// is 0, and the count after it; so a handler that reads a count finds as many entries.  The thread that exchanges the
+// count for 0 opens the pages, and is the only one to do so.  Pages are closed only while no kernel and no copy runs.
 std::array<Pages, kMostAllocations> closed;
 std::atomic<size_t> closed_count{0};
-std::array<std::atomic<const void*>, kMostImages> program;  // where its images begin
+// Where its images begin: each is entered by a compare-and-swap of null, and stays.
+std::array<std::atomic<const void*>, kMostImages> program;
 std::atomic<unsigned> times{0};
 struct sigaction before, before_illegal;
 std::mutex closing;

@@ -61,12 +61,14 @@ struct Launch {
   checks::Launch* checked;  // null without checks
   ob_twin_body checked_body;
   const std::vector<uint64_t>* sample;  // the blocks with checks, rising; null for all of them
-  std::atomic<int> error;
+  std::atomic<int> error;  // of any block that failed; read when all have ended, or to begin no further ones
   Children children;
   mutable std::atomic<bool> has_noted_return = false;
 
-  uint64_t piece = 0;  // the blocks that an OS thread takes at a time; 0 if each thread has fixed blocks
-  uint64_t most_resident = 0;
+  uint64_t piece = 0;          // the blocks that an OS thread takes at a time; 0 if each thread has fixed blocks
+  uint64_t most_resident = 0;  // blocks that the device holds at a time
+  // Counters, each changed by one read-modify-write at a time, so that no block is taken twice.  Relaxed is enough:
+  // what blocks write is ordered by the pool, which begins and ends all of them.
   std::atomic<uint64_t> next = 0;      // the first that nobody has taken
   std::atomic<uint64_t> resident = 0;  // begun and not over, where some wait for others
 
@@ -89,6 +91,9 @@ struct Launch {
     checks::fail(failure, what, threads, info, block);
   }
 };
+
+// Runs the blocks of a launch on all OS threads, or only those of its sample.  Returns when the last has ended.
+void run(Launch& launch, bool sample_alone);
 
 }  // namespace opbridge_twin
 #endif

@@ -4,7 +4,6 @@
 
 #include <opbridge_twin/runtime.h>
 
-#include <string>
 #include <vector>
 
 #include "checks/checks.h"
@@ -32,9 +31,6 @@ std::vector<uint64_t> blocks_alone(uint64_t blocks);
 
 // Whether host code is run as it is, so that nobody sees what it writes.
 bool hosts_are_unseen();
-
-// Says what was left out, where something was; empty otherwise.
-std::string sampled_in_words();
 
 }  // namespace opbridge_twin
 #endif

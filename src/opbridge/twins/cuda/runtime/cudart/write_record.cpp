@@ -11,8 +11,8 @@
 #include <set>
 #include <string>
 
-#include "cudart/memory.h"
-#include "host_guard.h"
+#include "engine/host_guard.h"
+#include "memory.h"
 
 namespace opbridge_twin {
 
@@ -40,7 +40,9 @@ Record& record() {
   return one;
 }
 
-std::atomic<bool> is_begun{false}, is_kept{false};  // the record; that of memory, too
+// Whether there is a record, and one of memory.  They change under the mutex, and are read before it is taken so that
+// launches without a record cost nothing; a record begins and ends while no kernel runs.
+std::atomic<bool> is_begun{false}, is_kept{false};
 
 // FNV-1a: it only has to tell that memory has changed.
 uint64_t hash_of(const char* begin, size_t bytes) {

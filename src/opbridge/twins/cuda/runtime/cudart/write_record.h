@@ -1,8 +1,8 @@
 // A record of what is written to memory of the device during a call, and by whom: kernels and NVIDIA's libraries, or
 // others (frameworks, copies, the host).
 // A judge asks for it, to see whether kernels compute a result or only move what others have computed.
-#ifndef OPBRIDGE_TWIN_RUNTIME_WRITE_RECORD_H
-#define OPBRIDGE_TWIN_RUNTIME_WRITE_RECORD_H
+#ifndef OPBRIDGE_TWIN_RUNTIME_CUDART_WRITE_RECORD_H
+#define OPBRIDGE_TWIN_RUNTIME_CUDART_WRITE_RECORD_H
 
 #include <stddef.h>
 

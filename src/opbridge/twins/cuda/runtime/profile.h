@@ -1,7 +1,7 @@
 // Calls that record the threads of a block for a profile.  They are functions in the library for profiles and empty in
 // the other one, so that a run without a profile does not pay for one.
-#ifndef OPBRIDGE_TWIN_RUNTIME_ENGINE_PROFILE_H
-#define OPBRIDGE_TWIN_RUNTIME_ENGINE_PROFILE_H
+#ifndef OPBRIDGE_TWIN_RUNTIME_PROFILE_H
+#define OPBRIDGE_TWIN_RUNTIME_PROFILE_H
 
 #include <opbridge_twin/runtime.h>
 #include <stddef.h>
