@@ -134,10 +134,11 @@ cudaError_t cudaMemcpy2DToArray(cudaArray_t to, size_t byte, size_t row, const v
   return copy_rows(side_of(*to, byte, row, 0), plain(from, from_pitch), {width, height, 1}, kind);
 }
 cudaError_t cudaMemcpy2DToArrayAsync(cudaArray_t to, size_t byte, size_t row, const void* from, size_t from_pitch,
-                                     size_t width, size_t height, cudaMemcpyKind kind, cudaStream_t stream){
-    OB_TWIN_ON_STREAM(stream, cudaMemcpy2DToArray(to, byte, row, from, from_pitch, width, height, kind))} cudaError_t
-    cudaMemcpy2DFromArray(void* to, size_t to_pitch, cudaArray_const_t from, size_t byte, size_t row, size_t width,
-                          size_t height, cudaMemcpyKind kind) {
+                                     size_t width, size_t height, cudaMemcpyKind kind, cudaStream_t stream) {
+  return on_stream(stream, [=] { return cudaMemcpy2DToArray(to, byte, row, from, from_pitch, width, height, kind); });
+}
+cudaError_t cudaMemcpy2DFromArray(void* to, size_t to_pitch, cudaArray_const_t from, size_t byte, size_t row,
+                                  size_t width, size_t height, cudaMemcpyKind kind) {
   if (from == nullptr || !is_within(*from, byte, row, 0, {width, height, 1})) return noted(cudaErrorInvalidValue);
   return copy_rows(plain(to, to_pitch), side_of(*from, byte, row, 0), {width, height, 1}, kind);
 }
@@ -161,5 +162,5 @@ cudaError_t cudaMemcpy3D(const cudaMemcpy3DParms* how) {
 cudaError_t cudaMemcpy3DAsync(const cudaMemcpy3DParms* how, cudaStream_t stream) {
   if (how == nullptr) return noted(cudaErrorInvalidValue);
   const cudaMemcpy3DParms kept = *how;
-  OB_TWIN_ON_STREAM(stream, copy_box(kept))
+  return on_stream(stream, [=] { return copy_box(kept); });
 }

@@ -8,6 +8,7 @@
 
 namespace opbridge_twin {
 
+constexpr int kComputeMajor = 8, kComputeMinor = 0;  // the compute capability
 constexpr unsigned kMostGridX = 2147483647;
 constexpr unsigned kMostGridYZ = 65535;
 constexpr unsigned kMostBlockZ = 64;

@@ -215,7 +215,7 @@ cudaError_t cudaMemcpy(void* to, const void* from, size_t bytes, cudaMemcpyKind 
 
 cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t bytes, cudaMemcpyKind kind, cudaStream_t stream) {
   const void* const where = OB_TWIN_HERE;
-  OB_TWIN_ON_STREAM(stream, copy(to, from, bytes, kind, "cudaMemcpyAsync", where))
+  return on_stream(stream, [=] { return copy(to, from, bytes, kind, "cudaMemcpyAsync", where); });
 }
 
 cudaError_t cudaMemcpyPeer(void* to, int, const void* from, int, size_t bytes) {
@@ -224,7 +224,8 @@ cudaError_t cudaMemcpyPeer(void* to, int, const void* from, int, size_t bytes) {
 
 cudaError_t cudaMemcpyPeerAsync(void* to, int, const void* from, int, size_t bytes, cudaStream_t stream) {
   const void* const where = OB_TWIN_HERE;
-  OB_TWIN_ON_STREAM(stream, copy(to, from, bytes, cudaMemcpyDeviceToDevice, "cudaMemcpyPeerAsync", where))
+  return on_stream(stream,
+                   [=] { return copy(to, from, bytes, cudaMemcpyDeviceToDevice, "cudaMemcpyPeerAsync", where); });
 }
 
 cudaError_t cudaMemcpy2D(void* to, size_t to_pitch, const void* from, size_t from_pitch, size_t width, size_t height,
@@ -240,8 +241,9 @@ cudaError_t cudaMemcpy2D(void* to, size_t to_pitch, const void* from, size_t fro
 }
 
 cudaError_t cudaMemcpy2DAsync(void* to, size_t to_pitch, const void* from, size_t from_pitch, size_t width,
-                              size_t height, cudaMemcpyKind kind, cudaStream_t stream){
-    OB_TWIN_ON_STREAM(stream, cudaMemcpy2D(to, to_pitch, from, from_pitch, width, height, kind))}
+                              size_t height, cudaMemcpyKind kind, cudaStream_t stream) {
+  return on_stream(stream, [=] { return cudaMemcpy2D(to, to_pitch, from, from_pitch, width, height, kind); });
+}
 
 cudaError_t cudaMemset(void* begin, int value, size_t bytes) {
   return fill(begin, value, bytes, OB_TWIN_CALL("cudaMemset"));
@@ -249,7 +251,7 @@ cudaError_t cudaMemset(void* begin, int value, size_t bytes) {
 
 cudaError_t cudaMemsetAsync(void* begin, int value, size_t bytes, cudaStream_t stream) {
   const void* const where = OB_TWIN_HERE;
-  OB_TWIN_ON_STREAM(stream, fill(begin, value, bytes, "cudaMemsetAsync", where))
+  return on_stream(stream, [=] { return fill(begin, value, bytes, "cudaMemsetAsync", where); });
 }
 
 cudaError_t cudaMemset2D(void* begin, size_t pitch, int value, size_t width, size_t height) {
@@ -263,11 +265,12 @@ cudaError_t cudaMemset2D(void* begin, size_t pitch, int value, size_t width, siz
   return cudaSuccess;
 }
 
-cudaError_t cudaMemset2DAsync(void* begin, size_t pitch, int value, size_t width, size_t height, cudaStream_t stream){
-    OB_TWIN_ON_STREAM(stream, cudaMemset2D(begin, pitch, value, width, height))}
+cudaError_t cudaMemset2DAsync(void* begin, size_t pitch, int value, size_t width, size_t height, cudaStream_t stream) {
+  return on_stream(stream, [=] { return cudaMemset2D(begin, pitch, value, width, height); });
+}
 
-cudaError_t
-    ob_twin_copy_symbol(void* to, const void* from, size_t bytes, size_t symbol_bytes, size_t offset, int to_symbol) {
+cudaError_t ob_twin_copy_symbol(void* to, const void* from, size_t bytes, size_t symbol_bytes, size_t offset,
+                                int to_symbol) {
   OB_TWIN_REQUIRE_DEVICE();
   if (offset > symbol_bytes || bytes > symbol_bytes - offset) return noted(cudaErrorInvalidValue);
   host_waits();

@@ -160,13 +160,13 @@ cudaError_t cudaStreamGetAttribute(cudaStream_t stream, cudaStreamAttrID attribu
 cudaError_t cudaStreamAddCallback(cudaStream_t stream, cudaStreamCallback_t callback, void* data, unsigned) {
   if (callback == nullptr) return noted(cudaErrorInvalidValue);
   if (const cudaError_t error = check(stream)) return error;
-  OB_TWIN_ON_STREAM(stream, call_host([=] { callback(stream, cudaSuccess, data); }))
+  return on_stream(stream, [=] { return call_host([=] { callback(stream, cudaSuccess, data); }); });
 }
 
 cudaError_t cudaLaunchHostFunc(cudaStream_t stream, cudaHostFn_t function, void* data) {
   if (function == nullptr) return noted(cudaErrorInvalidValue);
   if (const cudaError_t error = check(stream)) return error;
-  OB_TWIN_ON_STREAM(stream, call_host([=] { function(data); }))
+  return on_stream(stream, [=] { return call_host([=] { function(data); }); });
 }
 
 cudaError_t cudaEventCreate(cudaEvent_t* event) { return cudaEventCreateWithFlags(event, cudaEventDefault); }

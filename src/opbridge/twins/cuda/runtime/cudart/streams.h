@@ -22,14 +22,14 @@ cudaError_t take_down(cudaStream_t stream, Work work);
 void recorded(cudaEvent_t event, cudaStream_t stream);
 void waits(cudaStream_t stream, cudaEvent_t event);
 
-}  // namespace opbridge_twin
+// Does work of a stream now, as of its default one; while the stream is captured, the work comes later, more than once.
+template <class Now>
+cudaError_t on_stream(cudaStream_t stream, const Now& work) {
+  if (some_stream_is_captured() && is_captured(stream)) return take_down(stream, work);
+  const checks::OnStream during(stream);
+  return work();
+}
 
-// What goes to a stream, as work of its default one: while it is captured, it comes later, more than once.
-#define OB_TWIN_ON_STREAM(stream, ...)                                                  \
-  if (opbridge_twin::some_stream_is_captured() && opbridge_twin::is_captured(stream)) { \
-    return opbridge_twin::take_down(stream, [=] { return __VA_ARGS__; });               \
-  }                                                                                     \
-  const opbridge_twin::checks::OnStream on_stream(stream);                              \
-  return __VA_ARGS__;
+}  // namespace opbridge_twin
 
 #endif

@@ -11,6 +11,10 @@
 
 namespace opbridge_twin {
 
+// Whether a program has asked for the driver API, or for the runtime API, which initializes it too.
+bool is_initialized();
+inline bool is_device(CUdevice device) { return device == 0; }
+
 // Why the calling thread may not use the device: the API is not initialized, or no context is current.
 CUresult objection_to_call();
 
@@ -48,10 +52,15 @@ inline void** pointer_to(CUdeviceptr* memory) { return reinterpret_cast<void**>(
   const opbridge_twin::DriverCall driver_call(static_cast<const char*>(__func__), __builtin_return_address(0))
 
 // The whole of one that is a call of the runtime API.
-#define OB_TWIN_DRIVER_IS(...)                    \
-  {                                               \
-    OB_TWIN_DRIVER_CALL();                        \
-    return opbridge_twin::result_of(__VA_ARGS__); \
-  }
+#define OB_TWIN_DRIVER_IS(...) \
+  OB_TWIN_DRIVER_CALL();       \
+  return opbridge_twin::result_of(__VA_ARGS__)
+
+// At the start of a function that needs a device and no context; `pointer` is where its result goes.
+#define OB_TWIN_DRIVER_DEVICE(device, pointer)                             \
+  if (!opbridge_twin::is_initialized()) return CUDA_ERROR_NOT_INITIALIZED; \
+  if ((pointer) == nullptr) return CUDA_ERROR_INVALID_VALUE;               \
+  if (!opbridge_twin::is_device(device)) return CUDA_ERROR_INVALID_DEVICE; \
+  const opbridge_twin::DriverCall driver_call(static_cast<const char*>(__func__), __builtin_return_address(0))
 
 #endif

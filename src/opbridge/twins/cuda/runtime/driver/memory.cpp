@@ -17,7 +17,7 @@ cudaError_t fill(CUdeviceptr memory, T value, size_t count) {
 }
 template <class T>
 cudaError_t fill_on(CUdeviceptr memory, T value, size_t count, CUstream stream) {
-  OB_TWIN_ON_STREAM(stream, fill(memory, value, count))
+  return on_stream(stream, [=] { return fill(memory, value, count); });
 }
 
 // One side of a copy: an array, or memory from its first byte on.
@@ -73,7 +73,7 @@ cudaError_t copy_rows(const CUDA_MEMCPY2D& how) {
 }
 cudaError_t copy_rows_on(const CUDA_MEMCPY2D& given, CUstream stream) {
   const CUDA_MEMCPY2D how = given;
-  OB_TWIN_ON_STREAM(stream, copy_rows(how))
+  return on_stream(stream, [=] { return copy_rows(how); });
 }
 
 CUmemorytype type_of(const cudaPointerAttributes& attributes) {
@@ -122,29 +122,36 @@ CUresult attribute_of(void* value, CUpointer_attribute attribute, CUdeviceptr me
 
 using namespace opbridge_twin;
 
-CUresult cuMemAlloc(CUdeviceptr* memory, size_t bytes)
-    OB_TWIN_DRIVER_IS(bytes == 0 ? cudaErrorInvalidValue : cudaMalloc(pointer_to(memory), bytes)) CUresult
-    cuMemAllocPitch(CUdeviceptr* memory, size_t* pitch, size_t width, size_t height, unsigned)
-        OB_TWIN_DRIVER_IS(cudaMallocPitch(pointer_to(memory), pitch, width, height)) CUresult
-    cuMemAllocManaged(CUdeviceptr* memory, size_t bytes, unsigned flags)
-        OB_TWIN_DRIVER_IS(cudaMallocManaged(pointer_to(memory), bytes, flags)) CUresult
-    cuMemAllocAsync(CUdeviceptr* memory, size_t bytes, CUstream stream)
-        OB_TWIN_DRIVER_IS(bytes == 0 ? cudaErrorInvalidValue
-                                     : cudaMallocAsync(pointer_to(memory), bytes, stream)) CUresult
-    cuMemFree(CUdeviceptr memory) OB_TWIN_DRIVER_IS(cudaFree(pointer(memory))) CUresult
-    cuMemFreeAsync(CUdeviceptr memory, CUstream stream)
-        OB_TWIN_DRIVER_IS(cudaFreeAsync(pointer(memory), stream)) CUresult cuMemAllocHost(void** memory, size_t bytes)
-            OB_TWIN_DRIVER_IS(cudaMallocHost(memory, bytes)) CUresult
-    cuMemHostAlloc(void** memory, size_t bytes, unsigned flags)
-        OB_TWIN_DRIVER_IS(cudaHostAlloc(memory, bytes, flags)) CUresult cuMemFreeHost(void* memory)
-            OB_TWIN_DRIVER_IS(cudaFreeHost(memory)) CUresult
-    cuMemHostRegister(void* memory, size_t bytes, unsigned flags)
-        OB_TWIN_DRIVER_IS(cudaHostRegister(memory, bytes, flags)) CUresult cuMemHostUnregister(void* memory)
-            OB_TWIN_DRIVER_IS(cudaHostUnregister(memory)) CUresult
-    cuMemHostGetDevicePointer(CUdeviceptr* device, void* host, unsigned flags)
-        OB_TWIN_DRIVER_IS(cudaHostGetDevicePointer(pointer_to(device), host, flags)) CUresult
-    cuMemGetInfo(size_t* available, size_t* total) OB_TWIN_DRIVER_IS(cudaMemGetInfo(available, total)) CUresult
-    cuMemGetAddressRange(CUdeviceptr* begin, size_t* bytes, CUdeviceptr memory) {
+CUresult cuMemAlloc(CUdeviceptr* memory, size_t bytes) {
+  OB_TWIN_DRIVER_IS(bytes == 0 ? cudaErrorInvalidValue : cudaMalloc(pointer_to(memory), bytes));
+}
+CUresult cuMemAllocPitch(CUdeviceptr* memory, size_t* pitch, size_t width, size_t height, unsigned) {
+  OB_TWIN_DRIVER_IS(cudaMallocPitch(pointer_to(memory), pitch, width, height));
+}
+CUresult cuMemAllocManaged(CUdeviceptr* memory, size_t bytes, unsigned flags) {
+  OB_TWIN_DRIVER_IS(cudaMallocManaged(pointer_to(memory), bytes, flags));
+}
+CUresult cuMemAllocAsync(CUdeviceptr* memory, size_t bytes, CUstream stream) {
+  OB_TWIN_DRIVER_IS(bytes == 0 ? cudaErrorInvalidValue : cudaMallocAsync(pointer_to(memory), bytes, stream));
+}
+CUresult cuMemFree(CUdeviceptr memory) { OB_TWIN_DRIVER_IS(cudaFree(pointer(memory))); }
+CUresult cuMemFreeAsync(CUdeviceptr memory, CUstream stream) {
+  OB_TWIN_DRIVER_IS(cudaFreeAsync(pointer(memory), stream));
+}
+CUresult cuMemAllocHost(void** memory, size_t bytes) { OB_TWIN_DRIVER_IS(cudaMallocHost(memory, bytes)); }
+CUresult cuMemHostAlloc(void** memory, size_t bytes, unsigned flags) {
+  OB_TWIN_DRIVER_IS(cudaHostAlloc(memory, bytes, flags));
+}
+CUresult cuMemFreeHost(void* memory) { OB_TWIN_DRIVER_IS(cudaFreeHost(memory)); }
+CUresult cuMemHostRegister(void* memory, size_t bytes, unsigned flags) {
+  OB_TWIN_DRIVER_IS(cudaHostRegister(memory, bytes, flags));
+}
+CUresult cuMemHostUnregister(void* memory) { OB_TWIN_DRIVER_IS(cudaHostUnregister(memory)); }
+CUresult cuMemHostGetDevicePointer(CUdeviceptr* device, void* host, unsigned flags) {
+  OB_TWIN_DRIVER_IS(cudaHostGetDevicePointer(pointer_to(device), host, flags));
+}
+CUresult cuMemGetInfo(size_t* available, size_t* total) { OB_TWIN_DRIVER_IS(cudaMemGetInfo(available, total)); }
+CUresult cuMemGetAddressRange(CUdeviceptr* begin, size_t* bytes, CUdeviceptr memory) {
   OB_TWIN_DRIVER_CALL();
   const void* first;
   size_t size;
@@ -157,68 +164,96 @@ CUresult cuPointerGetAttribute(void* value, CUpointer_attribute attribute, CUdev
   OB_TWIN_DRIVER_CALL();
   return value == nullptr ? CUDA_ERROR_INVALID_VALUE : attribute_of(value, attribute, memory);
 }
-CUresult cuMemAdvise(CUdeviceptr memory, size_t bytes, CUmem_advise advice, CUdevice device)
-    OB_TWIN_DRIVER_IS(cudaMemAdvise(pointer(memory), bytes, static_cast<cudaMemoryAdvise>(advice), device)) CUresult
-    cuMemPrefetchAsync(CUdeviceptr memory, size_t bytes, CUdevice device, CUstream stream)
-        OB_TWIN_DRIVER_IS(cudaMemPrefetchAsync(pointer(memory), bytes, device, stream))
+CUresult cuMemAdvise(CUdeviceptr memory, size_t bytes, CUmem_advise advice, CUdevice device) {
+  OB_TWIN_DRIVER_IS(cudaMemAdvise(pointer(memory), bytes, static_cast<cudaMemoryAdvise>(advice), device));
+}
+CUresult cuMemPrefetchAsync(CUdeviceptr memory, size_t bytes, CUdevice device, CUstream stream) {
+  OB_TWIN_DRIVER_IS(cudaMemPrefetchAsync(pointer(memory), bytes, device, stream));
+}
 
-            CUresult cuMemcpy(CUdeviceptr to, CUdeviceptr from, size_t bytes)
-                OB_TWIN_DRIVER_IS(cudaMemcpy(pointer(to), pointer(from), bytes, cudaMemcpyDefault)) CUresult
-    cuMemcpyAsync(CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstream stream)
-        OB_TWIN_DRIVER_IS(cudaMemcpyAsync(pointer(to), pointer(from), bytes, cudaMemcpyDefault, stream)) CUresult
-    cuMemcpyHtoD(CUdeviceptr to, const void* from, size_t bytes)
-        OB_TWIN_DRIVER_IS(cudaMemcpy(pointer(to), from, bytes, cudaMemcpyHostToDevice)) CUresult
-    cuMemcpyHtoDAsync(CUdeviceptr to, const void* from, size_t bytes, CUstream stream)
-        OB_TWIN_DRIVER_IS(cudaMemcpyAsync(pointer(to), from, bytes, cudaMemcpyHostToDevice, stream)) CUresult
-    cuMemcpyDtoH(void* to, CUdeviceptr from, size_t bytes)
-        OB_TWIN_DRIVER_IS(cudaMemcpy(to, pointer(from), bytes, cudaMemcpyDeviceToHost)) CUresult
-    cuMemcpyDtoHAsync(void* to, CUdeviceptr from, size_t bytes, CUstream stream)
-        OB_TWIN_DRIVER_IS(cudaMemcpyAsync(to, pointer(from), bytes, cudaMemcpyDeviceToHost, stream)) CUresult
-    cuMemcpyDtoD(CUdeviceptr to, CUdeviceptr from, size_t bytes)
-        OB_TWIN_DRIVER_IS(cudaMemcpy(pointer(to), pointer(from), bytes, cudaMemcpyDeviceToDevice)) CUresult
-    cuMemcpyDtoDAsync(CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstream stream)
-        OB_TWIN_DRIVER_IS(cudaMemcpyAsync(pointer(to), pointer(from), bytes, cudaMemcpyDeviceToDevice, stream)) CUresult
-    cuMemcpy2D(const CUDA_MEMCPY2D* how)
-        OB_TWIN_DRIVER_IS(how == nullptr ? cudaErrorInvalidValue : copy_rows(*how)) CUresult
-    cuMemcpy2DUnaligned(const CUDA_MEMCPY2D* how)
-        OB_TWIN_DRIVER_IS(how == nullptr ? cudaErrorInvalidValue : copy_rows(*how)) CUresult
-    cuMemcpy2DAsync(const CUDA_MEMCPY2D* how, CUstream stream)
-        OB_TWIN_DRIVER_IS(how == nullptr ? cudaErrorInvalidValue : copy_rows_on(*how, stream)) CUresult
-    cuMemcpyHtoA(CUarray to, size_t byte, const void* from, size_t bytes)
-        OB_TWIN_DRIVER_IS(cudaMemcpyToArray(to, byte, 0, from, bytes, cudaMemcpyHostToDevice)) CUresult
-    cuMemcpyAtoH(void* to, CUarray from, size_t byte, size_t bytes)
-        OB_TWIN_DRIVER_IS(cudaMemcpyFromArray(to, from, byte, 0, bytes, cudaMemcpyDeviceToHost))
+CUresult cuMemcpy(CUdeviceptr to, CUdeviceptr from, size_t bytes) {
+  OB_TWIN_DRIVER_IS(cudaMemcpy(pointer(to), pointer(from), bytes, cudaMemcpyDefault));
+}
+CUresult cuMemcpyAsync(CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstream stream) {
+  OB_TWIN_DRIVER_IS(cudaMemcpyAsync(pointer(to), pointer(from), bytes, cudaMemcpyDefault, stream));
+}
+CUresult cuMemcpyHtoD(CUdeviceptr to, const void* from, size_t bytes) {
+  OB_TWIN_DRIVER_IS(cudaMemcpy(pointer(to), from, bytes, cudaMemcpyHostToDevice));
+}
+CUresult cuMemcpyHtoDAsync(CUdeviceptr to, const void* from, size_t bytes, CUstream stream) {
+  OB_TWIN_DRIVER_IS(cudaMemcpyAsync(pointer(to), from, bytes, cudaMemcpyHostToDevice, stream));
+}
+CUresult cuMemcpyDtoH(void* to, CUdeviceptr from, size_t bytes) {
+  OB_TWIN_DRIVER_IS(cudaMemcpy(to, pointer(from), bytes, cudaMemcpyDeviceToHost));
+}
+CUresult cuMemcpyDtoHAsync(void* to, CUdeviceptr from, size_t bytes, CUstream stream) {
+  OB_TWIN_DRIVER_IS(cudaMemcpyAsync(to, pointer(from), bytes, cudaMemcpyDeviceToHost, stream));
+}
+CUresult cuMemcpyDtoD(CUdeviceptr to, CUdeviceptr from, size_t bytes) {
+  OB_TWIN_DRIVER_IS(cudaMemcpy(pointer(to), pointer(from), bytes, cudaMemcpyDeviceToDevice));
+}
+CUresult cuMemcpyDtoDAsync(CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstream stream) {
+  OB_TWIN_DRIVER_IS(cudaMemcpyAsync(pointer(to), pointer(from), bytes, cudaMemcpyDeviceToDevice, stream));
+}
+CUresult cuMemcpy2D(const CUDA_MEMCPY2D* how) {
+  OB_TWIN_DRIVER_IS(how == nullptr ? cudaErrorInvalidValue : copy_rows(*how));
+}
+CUresult cuMemcpy2DUnaligned(const CUDA_MEMCPY2D* how) {
+  OB_TWIN_DRIVER_IS(how == nullptr ? cudaErrorInvalidValue : copy_rows(*how));
+}
+CUresult cuMemcpy2DAsync(const CUDA_MEMCPY2D* how, CUstream stream) {
+  OB_TWIN_DRIVER_IS(how == nullptr ? cudaErrorInvalidValue : copy_rows_on(*how, stream));
+}
+CUresult cuMemcpyHtoA(CUarray to, size_t byte, const void* from, size_t bytes) {
+  OB_TWIN_DRIVER_IS(cudaMemcpyToArray(to, byte, 0, from, bytes, cudaMemcpyHostToDevice));
+}
+CUresult cuMemcpyAtoH(void* to, CUarray from, size_t byte, size_t bytes) {
+  OB_TWIN_DRIVER_IS(cudaMemcpyFromArray(to, from, byte, 0, bytes, cudaMemcpyDeviceToHost));
+}
 
-            CUresult cuMemsetD8(CUdeviceptr memory, unsigned char value, size_t count)
-                OB_TWIN_DRIVER_IS(cudaMemset(pointer(memory), value, count)) CUresult
-    cuMemsetD16(CUdeviceptr memory, unsigned short value, size_t count)
-        OB_TWIN_DRIVER_IS(fill(memory, value, count)) CUresult
-    cuMemsetD32(CUdeviceptr memory, unsigned value, size_t count) OB_TWIN_DRIVER_IS(fill(memory, value, count)) CUresult
-    cuMemsetD8Async(CUdeviceptr memory, unsigned char value, size_t count, CUstream stream)
-        OB_TWIN_DRIVER_IS(cudaMemsetAsync(pointer(memory), value, count, stream)) CUresult
-    cuMemsetD16Async(CUdeviceptr memory, unsigned short value, size_t count, CUstream stream)
-        OB_TWIN_DRIVER_IS(fill_on(memory, value, count, stream)) CUresult
-    cuMemsetD32Async(CUdeviceptr memory, unsigned value, size_t count, CUstream stream)
-        OB_TWIN_DRIVER_IS(fill_on(memory, value, count, stream))
+CUresult cuMemsetD8(CUdeviceptr memory, unsigned char value, size_t count) {
+  OB_TWIN_DRIVER_IS(cudaMemset(pointer(memory), value, count));
+}
+CUresult cuMemsetD16(CUdeviceptr memory, unsigned short value, size_t count) {
+  OB_TWIN_DRIVER_IS(fill(memory, value, count));
+}
+CUresult cuMemsetD32(CUdeviceptr memory, unsigned value, size_t count) {
+  OB_TWIN_DRIVER_IS(fill(memory, value, count));
+}
+CUresult cuMemsetD8Async(CUdeviceptr memory, unsigned char value, size_t count, CUstream stream) {
+  OB_TWIN_DRIVER_IS(cudaMemsetAsync(pointer(memory), value, count, stream));
+}
+CUresult cuMemsetD16Async(CUdeviceptr memory, unsigned short value, size_t count, CUstream stream) {
+  OB_TWIN_DRIVER_IS(fill_on(memory, value, count, stream));
+}
+CUresult cuMemsetD32Async(CUdeviceptr memory, unsigned value, size_t count, CUstream stream) {
+  OB_TWIN_DRIVER_IS(fill_on(memory, value, count, stream));
+}
 
-            CUresult cuStreamCreate(CUstream* stream, unsigned flags)
-                OB_TWIN_DRIVER_IS(cudaStreamCreateWithFlags(stream, flags)) CUresult
-    cuStreamCreateWithPriority(CUstream* stream, unsigned flags, int priority)
-        OB_TWIN_DRIVER_IS(cudaStreamCreateWithPriority(stream, flags, priority)) CUresult
-    cuStreamDestroy(CUstream stream) OB_TWIN_DRIVER_IS(cudaStreamDestroy(stream)) CUresult
-    cuStreamSynchronize(CUstream stream) OB_TWIN_DRIVER_IS(cudaStreamSynchronize(stream)) CUresult
-    cuStreamQuery(CUstream stream) OB_TWIN_DRIVER_IS(cudaStreamQuery(stream)) CUresult
-    cuStreamWaitEvent(CUstream stream, CUevent event, unsigned flags)
-        OB_TWIN_DRIVER_IS(cudaStreamWaitEvent(stream, event, flags)) CUresult
-    cuStreamGetFlags(CUstream stream, unsigned* flags) OB_TWIN_DRIVER_IS(cudaStreamGetFlags(stream, flags)) CUresult
-    cuStreamGetPriority(CUstream stream, int* priority)
-        OB_TWIN_DRIVER_IS(cudaStreamGetPriority(stream, priority)) CUresult
-    cuLaunchHostFunc(CUstream stream, CUhostFn function, void* data)
-        OB_TWIN_DRIVER_IS(cudaLaunchHostFunc(stream, function, data)) CUresult
-    cuEventCreate(CUevent* event, unsigned flags) OB_TWIN_DRIVER_IS(cudaEventCreateWithFlags(event, flags)) CUresult
-    cuEventDestroy(CUevent event) OB_TWIN_DRIVER_IS(cudaEventDestroy(event)) CUresult
-    cuEventRecord(CUevent event, CUstream stream) OB_TWIN_DRIVER_IS(cudaEventRecord(event, stream)) CUresult
-    cuEventQuery(CUevent event) OB_TWIN_DRIVER_IS(cudaEventQuery(event)) CUresult cuEventSynchronize(CUevent event)
-        OB_TWIN_DRIVER_IS(cudaEventSynchronize(event)) CUresult
-    cuEventElapsedTime(float* milliseconds, CUevent begin, CUevent end)
-        OB_TWIN_DRIVER_IS(cudaEventElapsedTime(milliseconds, begin, end))
+CUresult cuStreamCreate(CUstream* stream, unsigned flags) {
+  OB_TWIN_DRIVER_IS(cudaStreamCreateWithFlags(stream, flags));
+}
+CUresult cuStreamCreateWithPriority(CUstream* stream, unsigned flags, int priority) {
+  OB_TWIN_DRIVER_IS(cudaStreamCreateWithPriority(stream, flags, priority));
+}
+CUresult cuStreamDestroy(CUstream stream) { OB_TWIN_DRIVER_IS(cudaStreamDestroy(stream)); }
+CUresult cuStreamSynchronize(CUstream stream) { OB_TWIN_DRIVER_IS(cudaStreamSynchronize(stream)); }
+CUresult cuStreamQuery(CUstream stream) { OB_TWIN_DRIVER_IS(cudaStreamQuery(stream)); }
+CUresult cuStreamWaitEvent(CUstream stream, CUevent event, unsigned flags) {
+  OB_TWIN_DRIVER_IS(cudaStreamWaitEvent(stream, event, flags));
+}
+CUresult cuStreamGetFlags(CUstream stream, unsigned* flags) { OB_TWIN_DRIVER_IS(cudaStreamGetFlags(stream, flags)); }
+CUresult cuStreamGetPriority(CUstream stream, int* priority) {
+  OB_TWIN_DRIVER_IS(cudaStreamGetPriority(stream, priority));
+}
+CUresult cuLaunchHostFunc(CUstream stream, CUhostFn function, void* data) {
+  OB_TWIN_DRIVER_IS(cudaLaunchHostFunc(stream, function, data));
+}
+CUresult cuEventCreate(CUevent* event, unsigned flags) { OB_TWIN_DRIVER_IS(cudaEventCreateWithFlags(event, flags)); }
+CUresult cuEventDestroy(CUevent event) { OB_TWIN_DRIVER_IS(cudaEventDestroy(event)); }
+CUresult cuEventRecord(CUevent event, CUstream stream) { OB_TWIN_DRIVER_IS(cudaEventRecord(event, stream)); }
+CUresult cuEventQuery(CUevent event) { OB_TWIN_DRIVER_IS(cudaEventQuery(event)); }
+CUresult cuEventSynchronize(CUevent event) { OB_TWIN_DRIVER_IS(cudaEventSynchronize(event)); }
+CUresult cuEventElapsedTime(float* milliseconds, CUevent begin, CUevent end) {
+  OB_TWIN_DRIVER_IS(cudaEventElapsedTime(milliseconds, begin, end));
+}

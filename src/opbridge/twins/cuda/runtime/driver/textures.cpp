@@ -82,19 +82,23 @@ cudaError_t create_array(CUarray* array, const CUDA_ARRAY3D_DESCRIPTOR& how) {
 
 using namespace opbridge_twin;
 
-CUresult cuArrayCreate(CUarray* array, const CUDA_ARRAY_DESCRIPTOR* how)
-    OB_TWIN_DRIVER_IS(how == nullptr ? cudaErrorInvalidValue
-                                     : create_array(array, {how->Width, how->Height, 0, how->Format, how->NumChannels,
-                                                            0})) CUresult
-    cuArray3DCreate(CUarray* array, const CUDA_ARRAY3D_DESCRIPTOR* how)
-        OB_TWIN_DRIVER_IS(how == nullptr ? cudaErrorInvalidValue : create_array(array, *how)) CUresult
-    cuArrayDestroy(CUarray array) OB_TWIN_DRIVER_IS(cudaFreeArray(array)) CUresult
-    cuTexObjectCreate(CUtexObject* object, const CUDA_RESOURCE_DESC* resource, const CUDA_TEXTURE_DESC* texture,
-                      const CUDA_RESOURCE_VIEW_DESC* view)
-        OB_TWIN_DRIVER_IS(resource == nullptr || texture == nullptr
-                              ? cudaErrorInvalidValue
-                              : create_texture(object, *resource, *texture, view != nullptr)) CUresult
-    cuTexObjectDestroy(CUtexObject object) OB_TWIN_DRIVER_IS(cudaDestroyTextureObject(object)) CUresult
-    cuSurfObjectCreate(CUsurfObject* object, const CUDA_RESOURCE_DESC* resource)
-        OB_TWIN_DRIVER_IS(resource == nullptr ? cudaErrorInvalidValue : create_surface(object, *resource)) CUresult
-    cuSurfObjectDestroy(CUsurfObject object) OB_TWIN_DRIVER_IS(cudaDestroySurfaceObject(object))
+CUresult cuArrayCreate(CUarray* array, const CUDA_ARRAY_DESCRIPTOR* how) {
+  OB_TWIN_DRIVER_IS(how == nullptr
+                        ? cudaErrorInvalidValue
+                        : create_array(array, {how->Width, how->Height, 0, how->Format, how->NumChannels, 0}));
+}
+CUresult cuArray3DCreate(CUarray* array, const CUDA_ARRAY3D_DESCRIPTOR* how) {
+  OB_TWIN_DRIVER_IS(how == nullptr ? cudaErrorInvalidValue : create_array(array, *how));
+}
+CUresult cuArrayDestroy(CUarray array) { OB_TWIN_DRIVER_IS(cudaFreeArray(array)); }
+CUresult cuTexObjectCreate(CUtexObject* object, const CUDA_RESOURCE_DESC* resource, const CUDA_TEXTURE_DESC* texture,
+                           const CUDA_RESOURCE_VIEW_DESC* view) {
+  OB_TWIN_DRIVER_IS(resource == nullptr || texture == nullptr
+                        ? cudaErrorInvalidValue
+                        : create_texture(object, *resource, *texture, view != nullptr));
+}
+CUresult cuTexObjectDestroy(CUtexObject object) { OB_TWIN_DRIVER_IS(cudaDestroyTextureObject(object)); }
+CUresult cuSurfObjectCreate(CUsurfObject* object, const CUDA_RESOURCE_DESC* resource) {
+  OB_TWIN_DRIVER_IS(resource == nullptr ? cudaErrorInvalidValue : create_surface(object, *resource));
+}
+CUresult cuSurfObjectDestroy(CUsurfObject object) { OB_TWIN_DRIVER_IS(cudaDestroySurfaceObject(object)); }
