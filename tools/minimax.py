@@ -278,6 +278,9 @@ def two_over_pi() -> str:
 
 _BEGIN = """\
 // The polynomials of opbridge/math.h.  Written by tools/minimax.py, which describes the method.
+//
+// Reference: Remez' exchange, and coefficients that are rounded one by one, as in Muller, Elementary Functions, on
+// polynomial approximations.
 #ifndef OPBRIDGE_POLYNOMIALS_H
 #define OPBRIDGE_POLYNOMIALS_H
 

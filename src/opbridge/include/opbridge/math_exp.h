@@ -2,6 +2,9 @@
 //
 // No branch, no table and no call, in the arithmetic of the argument's own type: a loop around them becomes vector code
 // on any processor.  What a condition selects is computed on both sides.
+//
+// Reference: arguments are reduced as in Cody and Waite, Software Manual for the Elementary Functions (1980), by ln(2)
+// in two parts; the polynomials are those of tools/minimax.py.
 #ifndef OPBRIDGE_MATH_EXP_H
 #define OPBRIDGE_MATH_EXP_H
 

@@ -7,7 +7,8 @@
 namespace ob {
 namespace [[gnu::visibility("hidden")]] detail {
 
-// log(x) = n * log(2) + f - rest, with f exact, for a positive and finite x
+// log(x) = n * log(2) + f - rest, with f exact, for a positive and finite x.  The rest is of the series of
+// log(1 + f) = 2 artanh(s), s = f / (2 + f), which has odd powers only: Muller, Elementary Functions, on logarithms.
 template <class T>
 struct Logarithm {
   T n, f, rest;

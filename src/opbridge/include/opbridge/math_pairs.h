@@ -1,4 +1,6 @@
 // Numbers as the sum of two doubles, for what needs more than one.
+//
+// Reference: Dekker, A floating-point technique for extending the available precision, Numerische Mathematik 18 (1971).
 #ifndef OPBRIDGE_MATH_PAIRS_H
 #define OPBRIDGE_MATH_PAIRS_H
 
@@ -12,7 +14,7 @@ struct Pair {
   double high, low;
 };
 
-// Exact.
+// Exact: Knuth, The Art of Computer Programming, volume 2, section 4.2.2, theorem B.
 OB_ALWAYS_INLINE Pair sum_of(double a, double b) {
   const double sum = a + b, of_b = sum - a;
   return {sum, (a - (sum - of_b)) + (b - of_b)};
@@ -30,7 +32,7 @@ OB_ALWAYS_INLINE Pair product_of(double a, double b) {
 #if defined(__FMA__) || defined(__aarch64__)
   return {product, __builtin_fma(a, b, -product)};
 #else
-  // Halves of 26 bits, whose products are exact.
+  // Halves of 26 bits, whose products are exact: Veltkamp's splitting, by 2^27 + 1.
   const double a_far = a * 134217729., b_far = b * 134217729.;
   const double a_high = a_far - (a_far - a), b_high = b_far - (b_far - b);
   const double a_low = a - a_high, b_low = b - b_high;

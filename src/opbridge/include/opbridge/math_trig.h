@@ -1,4 +1,7 @@
 // What opbridge/math.h computes from sines and tangents; see math_exp.h.
+//
+// Reference: large arguments are reduced as in Payne and Hanek, Radian reduction for trigonometric functions, ACM
+// SIGNUM Newsletter 18 (1983): only those digits of 2 / pi are multiplied that decide the quadrant and what is left.
 #ifndef OPBRIDGE_MATH_TRIG_H
 #define OPBRIDGE_MATH_TRIG_H
 

@@ -1,4 +1,7 @@
 // The polynomials of opbridge/math.h.  Written by tools/minimax.py, which describes the method.
+//
+// Reference: Remez' exchange, and coefficients that are rounded one by one, as in Muller, Elementary Functions, on
+// polynomial approximations.
 #ifndef OPBRIDGE_POLYNOMIALS_H
 #define OPBRIDGE_POLYNOMIALS_H
 

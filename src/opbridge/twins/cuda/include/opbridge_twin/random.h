@@ -1,5 +1,9 @@
 // The generators of cuRAND by their published recurrences: XORWOW, MRG32k3a and Philox 4x32-10.
 //
+// Reference: Marsaglia, Xorshift RNGs, Journal of Statistical Software 8 (2003); L'Ecuyer, Good parameters and
+// implementations for combined multiple recursive random number generators, Operations Research 47 (1999); Salmon and
+// others, Parallel random numbers: as easy as 1, 2, 3, SC 2011.
+//
 // A state has its generator, and the second number of a pair of normal ones where the first was taken alone.
 #ifndef OPBRIDGE_TWIN_RANDOM_H
 #define OPBRIDGE_TWIN_RANDOM_H

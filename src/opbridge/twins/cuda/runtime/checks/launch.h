@@ -106,10 +106,14 @@ class Launch {
   int deliver();
 
  private:
+  // Rises only, and blocks read it when they begin: a late reader takes more for unordered than it need.
   std::atomic<Cell> floor_;
+  // The number of publications.  It is counted up, with release, once the publication is in the table: a reader that
+  // loads a time with acquire finds all older ones.
   std::atomic<uint64_t> time_{0};
+  // Falls only, under the mutex.  A block that reads it late runs for nothing, and its reports are left out at the end.
   std::atomic<uint64_t> failed_block_{UINT64_MAX};
-  std::atomic<bool> cancelled_{false};
+  std::atomic<bool> cancelled_{false};  // once true, true; a block that sees it late is ended by the watch
   mutable std::mutex mutex_;
   std::vector<std::pair<Cell, uint64_t>> blocks_;  // by run, rising
   std::map<uint64_t, std::vector<Publication>> publications_;

@@ -1,4 +1,13 @@
 // The memory of the cells: allocated for the addresses that need it, and freed with them.
+//
+// Cells are used without locks, by these rules.
+// * A cell is one aligned word that is loaded and stored whole: a reader sees one access, never parts of two.  Of two
+//   accesses that stamp it at the same time, one is lost: a race may be missed so, and none is invented.
+// * A chunk is entered in `directory` once, by a release store, after its memory has been made, and never leaves it;
+//   readers load the entry with acquire.
+// * The four byte cells of a granule are written before its own cell becomes kSplit, by a release store; a reader that
+//   loads kSplit with acquire finds them.  Until the memory is freed the granule stays split.
+// * Cells are cleared or set without atomics only when memory is allocated or freed, and no other thread uses it.
 #ifndef OPBRIDGE_TWIN_CHECKS_SHADOW_H
 #define OPBRIDGE_TWIN_CHECKS_SHADOW_H
 

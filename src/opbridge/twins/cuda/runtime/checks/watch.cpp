@@ -46,6 +46,8 @@ double limit_in_seconds() {
 // A thread of the machine that runs blocks.
 struct Runner {
   pthread_t thread = pthread_self();
+  // Written by its own thread alone, and never followed by others: the watch compares it with a launch that it knows to
+  // be there.  An old value costs a signal in vain, or one more wait, for signals are sent until the launch is gone.
   std::atomic<Launch*> launch{nullptr};
 
   Runner();
@@ -145,7 +147,9 @@ Range code_around(const void* address) {
   return search.found;
 }
 
-Range interruptible;  // written before signals are sent
+// Written before the handler is installed and signals are sent, which is what orders it; only one launch is ended at a
+// time, under the lock of the watch.
+Range interruptible;
 
 // What the threads that ask an mbarrier again and again wait for.
 std::string lacking_in_words(uint64_t state) {

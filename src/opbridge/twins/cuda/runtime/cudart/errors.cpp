@@ -7,6 +7,7 @@ namespace opbridge_twin {
 
 namespace {
 
+// The first error that ended the device; other threads need only see it some time.
 std::atomic<int> device_error{cudaSuccess};
 
 struct Text {
