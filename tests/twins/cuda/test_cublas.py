@@ -209,6 +209,15 @@ def test_products_of_types_that_are_arguments(blas: Call, name: str, result: str
     np.testing.assert_allclose(c.astype(np.float64), expected, rtol=1e-2 if to.itemsize == 2 else 1e-6)
 
 
+@pytest.mark.parametrize(("name", "letter", "real"), [("Csscal", "C", np.float32), ("Zdscal", "Z", np.float64)])
+def test_complex_vectors_times_real_numbers(blas: Call, name: str, letter: str, real: Any) -> None:
+    x = random((7,), TYPES[letter])
+    expected = x.copy()
+    expected[::2] *= 3
+    blas(f"cublas{name}", 4, scalar(3, real), x, 2)
+    near(x, expected)
+
+
 @pytest.mark.parametrize("letter", "SD")
 def test_rotations(blas: Call, letter: str) -> None:
     dtype, cosine, sine = TYPES[letter], 0.6, 0.8

@@ -160,6 +160,8 @@ OB_TWIN_BLAS(Z, cuDoubleComplex)
 #define cublasIcamin cublasICamin_v2
 #define cublasIzamin cublasIZamin_v2
 
+cublasStatus_t cublasCsscal(cublasHandle_t, int n, const float* alpha, cuComplex* x, int incx);
+cublasStatus_t cublasZdscal(cublasHandle_t, int n, const double* alpha, cuDoubleComplex* x, int incx);
 cublasStatus_t cublasSrot(cublasHandle_t, int n, float* x, int incx, float* y, int incy, const float* c,
                           const float* s);
 cublasStatus_t cublasDrot(cublasHandle_t, int n, double* x, int incx, double* y, int incy, const double* c,

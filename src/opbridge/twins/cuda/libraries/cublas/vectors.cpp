@@ -30,9 +30,10 @@ cublasStatus_t swap(const LibraryCall& call, Vector<T> x, Vector<T> y) {
   return kDone;
 }
 
-template <class T>
-cublasStatus_t scal(const LibraryCall& call, cublasHandle_t handle, const T* alpha, Vector<T> x) {
-  if (const cublasStatus_t status = scalars<T>(call, handle, {alpha}); status != kDone) return status;
+// The factor of a complex vector may be real.
+template <class T, class Factor>
+cublasStatus_t scal(const LibraryCall& call, cublasHandle_t handle, const Factor* alpha, Vector<T> x) {
+  if (const cublasStatus_t status = scalars<Factor>(call, handle, {alpha}); status != kDone) return status;
   if (!x.updates(call)) return kFailed;
   for (int i = 0; i < x.n; ++i) x(i) *= *alpha;
   return kDone;
@@ -166,6 +167,15 @@ OB_TWIN_SIZE(Sasum, float, float, sum_of_sizes)
 OB_TWIN_SIZE(Dasum, double, double, sum_of_sizes)
 OB_TWIN_SIZE(Scasum, cuComplex, float, sum_of_sizes)
 OB_TWIN_SIZE(Dzasum, cuDoubleComplex, double, sum_of_sizes)
+
+cublasStatus_t cublasCsscal(cublasHandle_t handle, int n, const float* alpha, cuComplex* x, int incx) {
+  OB_TWIN_LIBRARY_CALL;
+  return scal(call, handle, alpha, vector(x, n, incx));
+}
+cublasStatus_t cublasZdscal(cublasHandle_t handle, int n, const double* alpha, cuDoubleComplex* x, int incx) {
+  OB_TWIN_LIBRARY_CALL;
+  return scal(call, handle, alpha, vector(x, n, incx));
+}
 
 cublasStatus_t cublasSrot(cublasHandle_t handle, int n, float* x, int incx, float* y, int incy, const float* c,
                           const float* s) {
