@@ -27,6 +27,8 @@ from contextlib import suppress
 from typing import Any
 
 _MOST_FILES = 65
+LATER = {"torch": ("torch._dynamo", "torch.export")}
+"""What a framework imports when an optimizer takes its first step or a model is exported: as much again as before."""
 COSTS = "OPBRIDGE_TESTS_FORK_COSTS"
 
 
@@ -217,7 +219,7 @@ if __name__ == "__main__":
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for keepers
     del sys.path[0]
-    for framework in (*sys.argv[2:], "numpy"):
+    for framework in (*sys.argv[2:], *(word for name in sys.argv[2:] for word in LATER.get(name, ())), "numpy"):
         with suppress(ImportError):  # a program may name one that is not installed
             importlib.import_module(framework)
     import_commands()
