@@ -7,7 +7,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from opbridge.base.errors import KernelError
@@ -68,7 +68,6 @@ def test_memory_is_read_as_it_will_be(library: Path) -> None:
 
 
 @given(data=st.data())
-@settings(max_examples=100, deadline=None)
 def test_a_damaged_library_is_an_error_and_no_crash(library: Path, data: st.DataObject) -> None:
     damaged = bytearray(library.read_bytes())
     for place in data.draw(st.lists(st.integers(0, len(damaged) - 1), min_size=1, max_size=40)):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tests.helpers.formula_library import torch_value
 from tests.helpers.random_formulas import formula_texts
@@ -17,7 +17,6 @@ from opbridge.waist.schema import Schema
 SCHEMA = Schema.parse("formulas::f(Tensor x, Tensor y, *, float a=0.7) -> Tensor")
 
 
-@settings(max_examples=200, deadline=None)
 @given(formula_texts(), st.integers(0, 2**31))
 def test_gradients_of_random_formulas(text: str, seed: int) -> None:
     found = dict(formula_operators(text, SCHEMA).gradients)

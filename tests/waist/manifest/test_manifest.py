@@ -304,7 +304,6 @@ PIECES = st.sampled_from(
 )
 
 
-@settings(deadline=None, max_examples=300)
 @given(st.data())
 def test_only_opbridge_errors_escape_from_damaged_manifests(data: st.DataObject) -> None:
     text = EXAMPLE

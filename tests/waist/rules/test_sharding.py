@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from opbridge.base.errors import CallError, ManifestError, RuleError
@@ -209,7 +209,6 @@ def reference(rule: Sharding, inputs: Sequence[np.ndarray[Any, Any]]) -> list[np
     return outputs
 
 
-@settings(max_examples=150, deadline=None)
 @given(rules(), st.integers(0, 2**32 - 1), st.integers(2, 3))
 def test_running_on_parts_and_joining_them_is_running_on_the_whole(rule: Sharding, seed: int, parts: int) -> None:
     random = np.random.default_rng(seed)

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import opbridge
@@ -225,7 +225,6 @@ calls = st.fixed_dictionaries(
 )
 
 
-@settings(max_examples=200, deadline=None)
 @given(shapes, dtypes, calls)
 def test_cpp_and_python_agree(vm: ctypes.CDLL, shape: str, dtype: str, arguments: dict[str, Any]) -> None:
     agree(vm, {"shape": shape, "dtype": dtype}, arguments)
