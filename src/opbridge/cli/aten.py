@@ -40,6 +40,10 @@ def run(options: argparse.Namespace) -> int:
         raise ToolchainError(f"operators are looked up in PyTorch; install it with `{FRAMEWORKS['torch'].install}`")
     if (options.name is None) == (options.search is None):
         raise InputError("expected a name or --search", hint="opbridge aten leaky_relu, or opbridge aten --search pool")
+    from opbridge.build.cache import Cache
+
+    with Cache().step("importing PyTorch"):
+        from opbridge.models.scan import catalog  # noqa: F401 - reads PyTorch's operators as it is imported
     if options.search is None:
         _show(options.name, options.json)
     else:

@@ -11,7 +11,8 @@ from opbridge.analysis.bench.regressions import Change, changes, require_compara
 from opbridge.analysis.bench.saved_runs import check_name, folder_of, save, saved, to_json
 from opbridge.analysis.bench.tables import seconds, table
 from opbridge.base.errors import InputError
-from opbridge.base.progress import show
+from opbridge.base.progress import detail
+from opbridge.build.cache import Cache
 from opbridge.cli.json_output import add_json_or_file, file_of, hand_over, people_read_stderr
 from opbridge.cli.manifest_arguments import add_selection, chosen, load_library
 from opbridge.cli.output_paths import require_writable
@@ -109,21 +110,26 @@ def _measured(options: argparse.Namespace, operators: list[Op], library: OpLibra
         for measurement in (before.measurements if before else ())
         if measurement.size is not None
     }
-    return bench(
-        operators,
-        frameworks=options.framework,
-        references=options.reference,
-        device=options.device,
-        rounds=options.rounds,
-        sizes=sizes,
-        chip=options.chip,
-        others=library,
-        on_result=_progress,
-    )
+    with Cache().step(f"measuring {_number(len(operators))}"):
+        return bench(
+            operators,
+            frameworks=options.framework,
+            references=options.reference,
+            device=options.device,
+            rounds=options.rounds,
+            sizes=sizes,
+            chip=options.chip,
+            others=library,
+            on_result=_progress,
+        )
+
+
+def _number(operators: int) -> str:
+    return "one operator" if operators == 1 else f"{operators} operators"
 
 
 def _progress(result: Measurement | Problem) -> None:
-    show(f"{result.operator} in {result.framework}")
+    detail(f"{result.operator} in {result.framework}")
 
 
 def _confirmed(

@@ -62,8 +62,10 @@ def _library(path: Path, as_json: bool) -> int:
 def _environment(as_json: bool) -> int:
     from opbridge.authoring.doctor.environment import examine_environment
     from opbridge.authoring.doctor.readiness import readiness
+    from opbridge.build.cache import Cache
 
-    findings = examine_environment()
+    with Cache().step("examining this machine, and importing each framework to see that it works"):
+        findings = examine_environment()
     if as_json:
         print_json([asdict(finding) for finding in findings])
         _expect_all(findings)

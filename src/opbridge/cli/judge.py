@@ -93,6 +93,7 @@ def run(options: argparse.Namespace) -> int:
     from opbridge.analysis.judge import judge
     from opbridge.analysis.judge.answer.manifest_operators import is_manifest, judge_operators
     from opbridge.analysis.profile import chip_named
+    from opbridge.build.cache import Cache
 
     if options.jobs < 1:
         raise InputError(f"--jobs {options.jobs}: expected at least 1")
@@ -111,11 +112,15 @@ def run(options: argparse.Namespace) -> int:
             "--page and --ray need a folder of answers", hint="as in: opbridge judge DIR --page verdicts.html"
         )
     if is_manifest(options.reference):
-        found = judge_operators(options.reference, options.answer, seed=options.seed or 0, timeout=options.timeout)
+        with Cache().step(f"judging {options.answer or options.reference}"):
+            found = judge_operators(options.reference, options.answer, seed=options.seed or 0, timeout=options.timeout)
         return _print(found, options.json)
     if options.answer is None:
         raise InputError("judge needs a task and an answer", hint="as in: opbridge judge reference.py answer.py")
-    found = judge(options.reference, options.answer, seed=options.seed, timeout=options.timeout, policy=options.policy)
+    with Cache().step(f"judging {options.answer}"):
+        found = judge(
+            options.reference, options.answer, seed=options.seed, timeout=options.timeout, policy=options.policy
+        )
     return _print(found, options.json, _cost(options) if options.cost and not found.verdict.exit_code else None)
 
 

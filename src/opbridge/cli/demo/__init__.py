@@ -13,6 +13,7 @@ from opbridge._version import __version__
 from opbridge.analysis.bench import SMALL, bench
 from opbridge.analysis.report.dispatch_keys import walks
 from opbridge.base.progress import show
+from opbridge.build.cache import Cache
 from opbridge.cli.demo import commands
 from opbridge.cli.demo.extension import show_extension, start_extension
 from opbridge.cli.demo.parts import REPORT, edit, show_bug, show_calls, show_edit
@@ -82,10 +83,9 @@ def _show_all(folder: Path, kept: Path | None, frameworks: list[str]) -> int:
     extension_fails = show_extension(extension, WIDTH, frameworks)
     commands_fail = commands.show(running, str(kept) if kept else "the folder that opbridge demo --keep DIR leaves")
     # Measure last, so that other work does not affect the times.
-    show("timing calls ...")
     peer = f"swiglu={folder / 'peers.py'}:swiglu"
-    measured = bench(library.swiglu, references=[peer], rounds=5, extents=(SMALL,), frameworks=frameworks)
-    show()
+    with Cache().step("timing calls"):
+        measured = bench(library.swiglu, references=[peer], rounds=5, extents=(SMALL,), frameworks=frameworks)
     show_calls(measured)
     written = write_report(operators, rows, measured, dispatch.result(), kept / REPORT if kept else None)
     print(

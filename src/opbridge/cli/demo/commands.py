@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from opbridge.build.cache import Cache
 from opbridge.cli.demo.programs import ended, program
 from opbridge.cli.terminal import bold, red
 from opbridge.verify.check.child_process import Child
@@ -84,7 +85,8 @@ def show(running: Sequence[Running], place: str) -> bool:
     print(f"\n{bold('One command away')}, in {place}", flush=True)
     fails = False
     for one in running:
-        code, printed = ended(one.process)
+        with Cache().step(f"running opbridge {one.command.words[0]}"):
+            code, printed = ended(one.process)
         print(f"  opbridge {' '.join(one.command.words)}")
         if code != one.command.ends_with:
             fails = True

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from opbridge.base.progress import show
+from opbridge.build.cache import Cache
 from opbridge.cli.demo.programs import ended, program
 from opbridge.cli.demo.scenarios import EXTENSION, NO_TORCH
 from opbridge.cli.terminal import green, red
@@ -25,9 +25,8 @@ def show_extension(running: Child | None, width: int, frameworks: list[str]) -> 
     if running is None:
         print(f"{line}{'':9} {NO_TORCH}")
         return False
-    show("compiling a PyTorch extension ...")
-    code, printed = ended(running)
-    show()
+    with Cache().step("compiling a PyTorch extension"):
+        code, printed = ended(running)
     if code:
         print(f"{line}\n{printed}")
         return True

@@ -64,7 +64,7 @@ def write(folder: Path) -> Path:
     """
     home = Path(os.path.abspath(folder))
     stamped_folder.stamp_of(home)  # fail before building anything if the folder cannot be written
-    with Cache().step("preparing the CUDA twin"):
+    with Cache().step("preparing the CUDA twin, once (a wheel from `make dist` includes it)"):
         runtime = cuda_twin.runtime()
         others = {name: cuda_twin.library(name, runtime) for name in NAMES_OF_LIBRARIES}
     return stamped_folder.write(home, _stamp(runtime, others), lambda new: _fill(new, home, runtime, others))
