@@ -106,7 +106,7 @@ inline std::string without_frames(const std::string& text) {
   return text.substr(0, std::min(text.find("\nException raised from "), text.find("\nframe #0: ")));
 }
 
-// Of what a kernel says when it fails; a twin's reports have several lines each.
+// The length of a kernel's error message; reports of a twin have several lines each.
 inline constexpr size_t kLongestMessage = 8192;
 
 // How a message about unequal shapes ends.

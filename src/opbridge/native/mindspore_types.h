@@ -6,7 +6,7 @@
 
 namespace opbridge {
 
-// By the codes of abi.h.
+// Indexed by the codes of abi.h.
 constexpr int kMindSporeTypes[OB_DTYPE_COUNT] = {30, 37, 32, 38, 33, 39, 34, 40, 35, 42, 45, 43, 44, 51, 52};
 
 // -1 for a type that kernels do not take.

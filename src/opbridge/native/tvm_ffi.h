@@ -122,7 +122,7 @@ inline const Tensor* tensor_in(const Any& value) {
   return value.type == kTensor ? &payload<Tensor>(value.v.pointer) : nullptr;
 }
 
-// By codes of abi.h.
+// Indexed by codes of abi.h.
 inline constexpr DataType kDataTypes[OB_DTYPE_COUNT] = {
     {6, 8, 1},  {1, 8, 1},  {0, 8, 1},  {1, 16, 1}, {0, 16, 1}, {1, 32, 1}, {0, 32, 1},  {1, 64, 1},
     {0, 64, 1}, {2, 16, 1}, {4, 16, 1}, {2, 32, 1}, {2, 64, 1}, {5, 64, 1}, {5, 128, 1},

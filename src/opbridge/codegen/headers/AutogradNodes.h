@@ -15,7 +15,7 @@
 #include <string>
 #include <vector>
 
-// Of Python, where a process has it.
+// Functions of Python, if the process has it.
 extern "C" {
 __attribute__((weak)) int PyGILState_Check();
 __attribute__((weak)) void* PyEval_SaveThread();
@@ -309,7 +309,7 @@ inline at::Tensor lower_half(const at::Tensor& matrix) {
   return matrix.tril() - 0.5 * at::diag_embed(matrix.diagonal(0, -2, -1));
 }
 
-// Of A = L L^H by A, which is Hermitian: L^-H half(L^H gL) L^-1, made Hermitian.
+// The gradient of A = L L^H by A, which is Hermitian: L^-H half(L^H gL) L^-1, made Hermitian.
 inline at::Tensor cholesky_backward(const at::Tensor& gradient, bool upper, const at::Tensor& factor) {
   const auto lower = upper ? factor.mH() : factor;
   const auto half = lower_half(at::matmul(lower.mH(), upper ? gradient.mH() : gradient));

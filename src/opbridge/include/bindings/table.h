@@ -29,7 +29,7 @@ struct Function {
 extern "C" {
 // A new module of Python, as PyInit_NAME returns it.
 void* opbridge_bindings_module(const char* name, const opbridge::bindings::Function* functions, std::size_t count);
-// Of the only member of a tensor.
+// Copies the only member of a tensor.
 void opbridge_bindings_copy(void** to, void* const* from);
 void opbridge_bindings_release(void** member);
 }

@@ -58,7 +58,7 @@ class Frame {
     return frame;
   }
 
-  // That of the kernel which calls `function`.
+  // Returns the frame of the kernel that calls `function`.
   static Frame& of(const char* function) {
     if (current() == nullptr) fail_as("%s was called outside a kernel", function);
     return *current();

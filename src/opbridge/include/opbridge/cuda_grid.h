@@ -25,7 +25,7 @@
 namespace ob {
 
 struct Operand : GridOperand {
-  // Of sums: adds up what the teams have for each element.
+  // For sums: adds the values of the teams for each element.
   void (*finish)(void* to, const void* parts, int64_t n_parts, int64_t stride, int64_t n, bool adds, Stream stream);
 };
 namespace [[gnu::visibility("hidden")]] detail {

@@ -146,7 +146,7 @@ struct Share {
   double beside, all;
 };
 
-// Of lanes of a warp that are one team.
+// Returns the share of a lane, for a team within a warp.
 template <bool is_backward>
 __device__ inline Share over_lanes(double mine, int width) {
   const int lane = static_cast<int>(threadIdx.x) & (width - 1);

@@ -33,7 +33,7 @@
   OB_ALWAYS_INLINE double name(double x, double y) { return detail::name(x, y); }
 #endif
 
-// Those that the C library has too.
+// Functions that the C library also has.
 #define OB_FOR_EACH_UNARY(with)                                                                                       \
   with(exp) with(exp2) with(expm1) with(log) with(log2) with(log10) with(log1p) with(sin) with(cos) with(tan)         \
       with(asin) with(acos) with(atan) with(sinh) with(cosh) with(tanh) with(asinh) with(acosh) with(atanh) with(erf) \

@@ -66,7 +66,7 @@ OB_ALWAYS_INLINE T nearest_positive(T x) {
   return (x + no_fraction) - no_fraction;
 }
 
-// Of a whole number whose power is normal.
+// 2 to the power of a whole number, if the result is normal.
 template <class T>
 OB_ALWAYS_INLINE T power_of_two(T n) {
   const Bits<T> exponent = bits_as<Bits<T>>(n + Format<T>::round_to_whole) << Format<T>::digits;

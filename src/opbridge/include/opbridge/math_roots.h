@@ -10,7 +10,7 @@ namespace [[gnu::visibility("hidden")]] detail {
 OB_ALWAYS_INLINE double cbrt(double x) {
   const double a = magnitude(x), infinity = std::numeric_limits<double>::infinity();
   const bool is_plain = a > 0. && a < infinity, is_denormal = a < Format<double>::smallest_normal;
-  // Of a denormal the root is 2^18 times as large.
+  // The argument of a denormal is scaled, which makes the root 2^18 times as large.
   const double normal = is_plain ? (is_denormal ? a * 18014398509481984. : a) : 1.;
   const double exponent = bits_as<double>((bits_as<uint64_t>(normal) >> 52) | bits_as<uint64_t>(4503599627370496.)) -
                           (4503599627370496. + 1023.);

@@ -17,7 +17,7 @@ struct Angle {
   uint64_t quadrant;
 };
 
-// Of a magnitude, whatever it is.
+// Reduces a magnitude of any size.
 OB_ALWAYS_INLINE Angle angle(float x) {
   const int64_t exponent = static_cast<int64_t>(bits_as<uint64_t>(double(x)) >> 52);
   const int64_t beyond = exponent > 1048 ? exponent - 1048 : 0, row = beyond < 103 ? beyond : 103;
@@ -124,7 +124,7 @@ template <class T>
 OB_ALWAYS_INLINE T atan2(T y, T x) {
   const T infinity = std::numeric_limits<T>::infinity();
   T a = magnitude(y), b = magnitude(x);
-  // Of two infinities or two zeros the ratio counts as 1 and 0; what is added or multiplied must stay in range.
+  // The ratio of two infinities counts as 1 and that of two zeros as 0; later sums and products must stay in range.
   const bool infinite = a == infinity && b == infinity, zero = a == T(0) && b == T(0);
   const bool huge = a > Format<T>::half_of_largest || b > Format<T>::half_of_largest;
   const bool tiny = a < T(4) * Format<T>::smallest_normal && b < T(4) * Format<T>::smallest_normal;

@@ -49,7 +49,7 @@ GridOperand sums(const Out<T>& tensor, bool is_dropped = false) {
   return {&tensor, tensor.data(), GridOperand::sum, is_dropped, sizeof(T)};
 }
 
-// Of tensors of T.
+// For tensors of T.
 template <class T>
 OB_COLD void check_npu_type() {
   if (std::is_same<T, double>::value) {

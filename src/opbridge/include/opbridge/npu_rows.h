@@ -249,7 +249,7 @@ class Rows {
     const int64_t left = view_.lanes - begin;
     return static_cast<uint32_t>(left < view_.tile ? left : view_.tile);
   }
-  // Of any step of the row; never none, as no instruction is.
+  // The most lanes of any step of the row; at least one, because no instruction has none.
   __aicore__ inline uint32_t most_lanes() const {
     if (view_.is_across) return width_;
     return view_.lanes < 1 ? 1 : lanes_from(0);
@@ -273,7 +273,7 @@ class Rows {
     count_ = view_.is_across ? width_ : lanes_from(begin_);
   }
 
-  // Of the place that `index` counts in the dimensions from `first` to `last`.
+  // The offset of place number `index` in the dimensions from `first` to `last`.
   __aicore__ inline int64_t offset(int k, int64_t index, int32_t first, int32_t last) const {
     int64_t at = 0;
     for (int32_t d = last - 1; d >= first; --d) {
@@ -425,7 +425,7 @@ class Rows {
     AscendC::SyncAll();
   }
 
-  // Of each lane, so many bytes apart.
+  // Writes the offset of each lane, so many bytes apart.
   __aicore__ inline void count_offsets(AscendC::TBuf<AscendC::TPosition::VECCALC>& to, int32_t bytes) {
     pipe_.InitBuffer(to, view_.tile * sizeof(uint32_t));
     const AscendC::LocalTensor<int32_t> offsets = to.template Get<int32_t>();

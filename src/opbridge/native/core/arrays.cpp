@@ -13,7 +13,7 @@ namespace {
 // Half is the last type number that NumPy 1 and 2 share.
 constexpr int kBuiltinTypes = NPY_HALF + 1;
 
-// Of `long long` and `long` both are int64 here, so the table is by type number and not by code.
+// `long long` and `long` are both int64 here, so the table uses type numbers and not codes.
 struct BuiltinCodes {
   int8_t code[kBuiltinTypes];
   BuiltinCodes() {

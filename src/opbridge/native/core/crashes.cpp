@@ -92,7 +92,7 @@ void look_behind_a_wild_call(RunningKernel& running, void* context) {
 
 // Returns false if no kernel has crashed.
 bool tell(const Watched& crash, void* context) {
-  // Of the one thread that tells, and kept where a jump leaves them alone.
+  // Only the reporting thread uses these, in memory that a jump leaves unchanged.
   static RunningKernel running;
   static char text[1024];
   static const char* line = nullptr;

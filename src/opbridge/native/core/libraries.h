@@ -38,7 +38,7 @@ void* open_library(std::string path);
 
 void name_kernel(uintptr_t function, const std::string& op, const std::string& advice);
 
-// Of the calling thread.
+// Returns the kernel of the calling thread.
 RunningKernel running_kernel();
 
 const KernelLibrary* library_at(uintptr_t address);

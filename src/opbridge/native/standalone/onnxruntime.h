@@ -336,7 +336,7 @@ class Operator : public CustomOp {
 
   static ob_arg fallback_list(const ArgPlan& arg, Storage& storage) {
     std::vector<Constant> items = arg.fallback.items;
-    // Of `int[2]` one number stands for all.
+    // For `int[2]`, one number may replace the list.
     if (arg.fallback.tag != ConstantTag::List)
       items.assign(static_cast<size_t>(std::max<int64_t>(arg.list_size, 0)), arg.fallback);
     std::vector<int64_t> integers;

@@ -270,7 +270,7 @@ class TvmFfiOperator {
     if (arg.has(kRows)) refuse(arg);
     std::vector<int64_t> integers;
     std::vector<double> reals;
-    // Of `int[2]` one number stands for all.
+    // For `int[2]`, one number may replace the list.
     const bool one = arg.list_size >= 0 && value.type < tvm_ffi::kFirstObject;
     const auto items =
         one ? std::vector<tvm_ffi::Any>(static_cast<size_t>(arg.list_size), value) : items_of(arg, value);

@@ -84,7 +84,7 @@ struct Overload {
   }
 };
 
-// By namespace, name and overload: "aten::add.Tensor".
+// Finds an operator by namespace, name and overload: "aten::add.Tensor".
 inline c10::OperatorHandle find_operator(const std::string& name) {
   const size_t dot = name.find('.', name.find("::"));
   const std::string overload = dot == std::string::npos ? "" : name.substr(dot + 1);

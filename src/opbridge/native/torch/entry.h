@@ -53,7 +53,7 @@ inline PyObject* raise_translated(PyObject* translate) {
   return nullptr;
 }
 
-// Those for which an operator may have a kernel: indices into Definition::kernels.
+// Devices for which an operator may have a kernel: indices into Definition::kernels.
 enum Device { kCpu, kCuda, kNpu, kDeviceCount };
 
 inline const char* const device_names[kDeviceCount] = {"cpu", "cuda", "npu"};
@@ -66,7 +66,7 @@ struct Forward {
   static constexpr int64_t kDefault = -1;
 };
 
-// Who answers for an operator.
+// The code that defines the rules of an operator.
 enum class Rulers {
   Plan,         // its plan, with our kernels
   Operator,     // a PyTorch operator; this one is another name for it

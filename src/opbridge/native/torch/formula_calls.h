@@ -45,7 +45,7 @@ class FormulaCalls : protected FormulaArithmetic {
   // What becomes of a number that a call gives: some overloads take one, all take a tensor.
   enum class Numbers { AsTheyAre, AsTensors };
 
-  // Of numbers and tensors of bool alone, PyTorch would make its default dtype.
+  // From numbers and bool tensors alone, PyTorch would derive its default dtype.
   static bool asks_for_scalars(const Stack& given) {
     return std::any_of(given.begin(), given.end(), is_number) && beside(given).defined();
   }

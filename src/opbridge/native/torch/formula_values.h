@@ -55,7 +55,7 @@ class FormulaValues {
 
   static bool is_inexact(const at::Tensor& tensor) { return tensor.is_floating_point() || tensor.is_complex(); }
 
-  // Of what the formula is about: a gradient, as those are floats.
+  // A float tensor of the formula: a gradient, because gradients are floats.
   at::Tensor any_float() const {
     for (const at::Tensor& grad : inputs_.grads)
       if (grad.defined()) return grad;

@@ -128,7 +128,7 @@ class Operator final : public TensorFunction {
     return !warnings.any;
   }
 
-  // Of these the kernel leaves out some results that the meta kernel has.
+  // The kernels of these operators omit results that the meta kernel has.
   bool meta_is_right() const {
     const std::string& name = overload_.handle.operator_name().name;
     return name != "aten::native_batch_norm" && name != "aten::_native_batch_norm_legit" &&

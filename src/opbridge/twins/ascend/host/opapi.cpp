@@ -124,7 +124,7 @@ aclnnStatus OperatorCall::plan() {
   if (kernel_ == nullptr) return fails(ACLNN_ERR_PARAM_INVALID, "is not defined for these elements: " + types());
   std::vector<ob_ascend_tensor> inputs, outputs;
   for (size_t i = 0; i < inputs_.size(); ++i) {
-    // Of one that is left out, the type is what the combination says.
+    // The type of an omitted operand follows from the combination.
     const int32_t type = inputs_[i].given ? inputs_[i].type : kernel_->types[i];
     inputs.push_back(described(inputs_[i].given, inputs_[i].sizes, type, inputs_[i].data));
   }

@@ -454,7 +454,7 @@ void Block::order(const Local& local, size_t begin, size_t bytes, bool writes) {
   for (size_t i = begin / kBlockBytes; i <= last; ++i) {
     Touched& touched = touched_[i];
     const auto memory = [&] { return describe(local, memory_.get() + i * kBlockBytes); };
-    // Of the pipes, the vector pipe alone begins an instruction before the one ahead of it has ended.
+    // Only the vector pipe begins an instruction before the previous one has ended.
     const uint32_t finished = touched.write_pipe != pipe ? known[touched.write_pipe]
                               : pipe == PIPE_V           ? drained_[pipe]
                                                          : touched.write_time;

@@ -102,7 +102,7 @@ class Block {
   // Local memory
   static Space space_of(AscendC::TPosition position);
   uint16_t allocate(uint32_t count, uint32_t bytes, AscendC::TPosition position, Place at);
-  // Of the memory that a position is in, all of which is one buffer from then on: nothing else hands it out.
+  // Makes the memory of a position one buffer from then on: no other allocator uses it.
   Local chosen(AscendC::TPosition position, uint32_t begin, uint32_t bytes, Place at);
   Local local(uint16_t buffer) const;
   // The buffer that an address lies in, the last one that was handed out there; none for another address.
@@ -133,7 +133,7 @@ class Block {
               std::vector<std::pair<std::string, std::string>> details = {});
   [[noreturn]] void fail(Kind kind, const std::string& what, const std::string& where,
                          std::vector<std::pair<std::string, std::string>> details = {});
-  // Of the instruction under way.
+  // Describes the current instruction.
   std::string where() const;
 
   Registers registers;
@@ -141,7 +141,7 @@ class Block {
   uint32_t core = 0;  // of all of the launch
 
  private:
-  // Of 32 bytes.
+  // The accesses to 32 bytes.
   struct Touched {
     uint32_t write_time = 0;
     uint32_t read_time[kPipes] = {};

@@ -113,7 +113,7 @@ void Launch::run_to_its_end(Block& block) {
 }
 
 void Launch::start_cube_of(uint32_t vector_core) {
-  // Of a kernel that does not say that it runs on both kinds, such a core finds out whether it should.
+  // If a kernel does not declare that it runs on both kinds of cores, this core finds out whether it should.
   if (!is_mixed() && !checked_) return;
   const std::lock_guard<std::mutex> lock(mutex_);
   const uint32_t block = vector_core / work_.cores_per_block;

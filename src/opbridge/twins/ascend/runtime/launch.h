@@ -53,7 +53,7 @@ class Launch {
 
   std::vector<Report> run();
   void sync_all(uint32_t block, const Place& at);
-  // Of the cores of both kinds, where the kernel runs on both.
+  // Synchronises the cores of both kinds, if the kernel runs on both.
   void sync_both(uint32_t block, const Place& at);
   // The counters of CrossCoreSetFlag, of all blocks or of so many neighbours; no group is all.
   void set_flag_of_cores(uint32_t block, uint32_t group, uint32_t flag, const Place& at);
@@ -136,7 +136,7 @@ class Launch {
   void set(SingleFlag& flag, uint32_t core, const Order& order, const Place& at);
   const Heard* learn(const Order& order, const std::vector<SingleFlag*>& flags);
   std::map<const int32_t*, SingleFlag> single_flags_;
-  // By id and vector core: what it has been told by its matrix unit, and what it has told that.
+  // By id and vector core: the flags from its matrix unit, and the flags to it.
   std::map<std::pair<uint32_t, uint32_t>, SingleFlag> to_vector_, to_cube_;
   std::vector<SingleFlag*> flags_of_group(uint32_t core, uint32_t flag, bool told_by_cube);
   std::deque<Heard> heard_;

@@ -52,7 +52,7 @@ Report report_of(const Mine& one, const Mine& other) {
 // Goes through touches by address and keeps those that may still overlap with what comes.
 class Sweep {
  public:
-  // By address.
+  // Merges accesses in the order of addresses.
   void meet(const Mine& next) {
     if (writers_.size() + readers_.size() >= close_at_) close(next);
     for (const Mine& old : writers_) check(old, next);
@@ -216,7 +216,7 @@ std::vector<Report> find_shared_lines(const std::vector<TouchedBy>& blocks) {
   std::set<std::pair<std::string, std::string>> told;
   for (size_t i = 1; i < all.size(); ++i) {
     const LineOf &one = all[i - 1], &other = all[i];
-    // Of bytes that both change there is a race to report.
+    // Bytes that both change are a race, which is reported.
     if (one.dirty->line != other.dirty->line || (one.dirty->bytes & other.dirty->bytes) != 0) continue;
     if (!told.emplace(text_of(one.site().place), text_of(other.site().place)).second) continue;
     found.push_back(report_of(one, other));

@@ -64,7 +64,7 @@ struct Touch {
   Use use;
 };
 
-// Of one block.  Neighbouring stretches become one, so that a loop over tiles costs as much as its first turn.
+// The accesses of one block.  Adjacent stretches are merged, so a loop over tiles costs as much as its first iteration.
 class Touches {
  public:
   void add(const uint8_t* at, size_t bytes, Order order, uint16_t site, Use use);
@@ -91,13 +91,13 @@ struct TouchedBy {
 // "4 bytes at 0x…, byte 12 of the 64 bytes of …"
 std::string described_memory(const uint8_t* at, size_t bytes);
 
-// By core, what it has loaded and others write.
+// For each core, the bytes that it has loaded and others write.
 using Doubtful = std::map<uint32_t, Stretches>;
 
 // One report for each pair of instructions.
 struct Races {
   std::vector<Report> reports;
-  // Of loads of whole blocks: of which bytes each core's are, and whether it makes anything of them is to be found out.
+  // Reports of loads of whole blocks: whether a core uses the bytes of another one is not yet known.
   std::vector<Report> of_loads;
   Doubtful loaded;
 };

@@ -59,7 +59,7 @@ class Recording {
   std::string text_;  // as JSON, once the block has ended
 };
 
-// Of one launch: the first and the last block.
+// The recordings of one launch: its first and last block.
 class Recordings {
  public:
   // Null where this launch is none of those that are wanted: the first of each kernel with so many blocks, where the

@@ -97,7 +97,7 @@ std::vector<Report> confirmed(const std::vector<Report>& suspicions, Work work, 
   return found;
 }
 
-// Of a launch that has ended, and whose results stand in memory.
+// For a launch that has ended and whose results are in memory.
 std::vector<Report> with_doubts(const Launch& launch, const Work& work, uint32_t blocks, std::vector<Report> reports) {
   for (Report& report : confirmed(launch.suspicions(), work, blocks)) reports.push_back(std::move(report));
   const Races& doubts = launch.doubts();

@@ -21,7 +21,7 @@ struct DirtyLine {
   uint16_t site;
 };
 
-// Of one core.
+// The cache of one core.
 class ScalarCache {
  public:
   // Lines are counted from the beginning of the memory, which on a device is at a multiple of their length.

@@ -18,7 +18,7 @@ struct Soc {
 };
 
 constexpr uint32_t kKilo = 1024;
-// Of each memory, as much as the chip has that has most of it.
+// For each memory, the size on the chip that has most of it.
 constexpr uint32_t kLargest[kSpaces] = {256 * kKilo, 1024 * kKilo, 64 * kKilo, 64 * kKilo, 256 * kKilo, 4 * kKilo};
 
 // The one that OPBRIDGE_ASCEND_SOC names, by default Ascend910B; null for a name that is none.

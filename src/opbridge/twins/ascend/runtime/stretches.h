@@ -8,7 +8,7 @@
 
 namespace opbridge_ascend {
 
-// Of any two there is a gap between.
+// Stretches with a gap between any two.
 class Stretches {
  public:
   void add(const uint8_t* begin, const uint8_t* end);

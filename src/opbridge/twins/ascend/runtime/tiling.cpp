@@ -24,7 +24,7 @@ Written& written() {
   return state;
 }
 
-// Of the struct that the host has written there; zero where it has not, or something else since.
+// Returns the size of the struct that the host has written there; zero if none, or if it was overwritten.
 size_t size_by_host(const void* memory, uint64_t readable) {
   Written& state = written();
   const std::lock_guard<std::mutex> lock(state.mutex);

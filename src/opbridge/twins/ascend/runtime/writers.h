@@ -1,4 +1,4 @@
-// Who has written what, for hosts that find a wrong number in a result.
+// Records which instruction wrote which bytes, for hosts that find a wrong number in a result.
 #ifndef OPBRIDGE_ASCEND_WRITERS_H
 #define OPBRIDGE_ASCEND_WRITERS_H
 

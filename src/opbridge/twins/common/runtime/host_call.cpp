@@ -13,7 +13,7 @@
 namespace opbridge_twins {
 namespace {
 
-// Of a type that has another name than these; a check that is too lenient is better than a false report.
+// For a type with another name: a check that is too lenient is better than a false report.
 constexpr size_t kLargestElement = 16;
 
 size_t bytes_of(const char* dtype) {
@@ -149,7 +149,7 @@ int tell(const std::string& text, const char* name, void* extra) {
 
 int run_for_host(const Lender& lender, HostFunction function, const char* name, const HostCall& of_host) {
   const auto& [nparam, params, ndims, shapes, dtypes, stream, extra] = of_host;
-  // Who calls it has announced the tensors: opbridge's call of a function that announces them too.
+  // The caller has already announced the tensors, and calls a function that announces them, too.
   static thread_local bool announced = false;
   if (announced) return function(nparam, params, ndims, shapes, dtypes, stream, extra);
   const Announcement until_it_returns(announced);

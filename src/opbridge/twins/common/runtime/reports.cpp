@@ -64,7 +64,7 @@ const char* Reports::take() {
   return taken.c_str();
 }
 
-// Of a program that has not failed by itself; no other tool's, so that a script can tell.
+// The exit code of a program that has not failed by itself; no other tool uses it, so scripts can recognise it.
 constexpr int kFoundSomething = 86;
 
 void Reports::end_process(const char* twin, int status) {

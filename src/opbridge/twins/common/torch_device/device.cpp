@@ -76,7 +76,7 @@ struct Guard final : c10::impl::DeviceGuardImplInterface {
     current_streams[static_cast<size_t>(to.device_index())] = to.id();
     return before;
   }
-  // Of PyTorch's interface from one of its versions on.
+  // Part of PyTorch's interface in newer versions.
   void* getStreamNativeHandle(const c10::Stream given) const { return reinterpret_cast<void*>(given.id()); }
   bool queryStream(const c10::Stream&) const override { return true; }
   void synchronizeStream(const c10::Stream&) const override { throw_errors(); }

@@ -178,7 +178,7 @@ void on_the_cpu(const Traits& traits, const c10::OperatorHandle& op, Stack* stac
     map_tensors((*stack)[i], [&](const at::Tensor& tensor) { return lent.give(tensor); });
 }
 
-// Of one operator, whose traits are known.
+// The fallback of one operator, whose traits are known.
 struct OnTheCpu final : c10::OperatorKernel {
   OnTheCpu(const c10::OperatorHandle& op, bool is_sparse) : traits(op), is_sparse(is_sparse) {}
   void operator()(const c10::OperatorHandle& op, c10::DispatchKeySet, Stack* stack) {

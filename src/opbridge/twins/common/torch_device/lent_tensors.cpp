@@ -86,7 +86,7 @@ c10::Storage LentTensors::taken_over(const c10::Storage& made) {
   } else if (is_in_window(made.data_ptr())) {
     own = storage_of(borrowed(on_device(made.data()), made, device_), made.nbytes(), &device_memory());
   } else {
-    // Of a library that has an allocator of its own, or of another thread.
+    // The tensor may come from a library with a separate allocator, or from another thread.
     const c10::DeviceGuard guard(device_);
     own = storage_of(device_memory().allocate(made.nbytes()), made.nbytes(), &device_memory());
     memcpy(in_window(own.data()), made.data(), made.nbytes());

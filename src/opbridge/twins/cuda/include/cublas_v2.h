@@ -101,7 +101,7 @@ cublasStatus_t cublasGetMatrix(int rows, int cols, int bytes, const void* a, int
 #define cublasGetPointerMode cublasGetPointerMode_v2
 #define cublasSetWorkspace cublasSetWorkspace_v2
 
-// Those that all four types have, under the names of BLAS.
+// Functions for all four types, with the names of BLAS.
 #define OB_TWIN_BLAS(letter, T)                                                                                       \
   cublasStatus_t cublas##letter##axpy(cublasHandle_t, int n, const T* alpha, const T* x, int incx, T* y, int incy);   \
   cublasStatus_t cublas##letter##copy(cublasHandle_t, int n, const T* x, int incx, T* y, int incy);                   \

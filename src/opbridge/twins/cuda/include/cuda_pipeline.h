@@ -32,7 +32,7 @@ OB_TWIN_INLINE void copy_to_shared(void* to, const void* from, size_t bytes, siz
 
 }  // namespace opbridge_twin
 
-// Of `bytes` bytes the last `zeros` are not read but become 0.
+// Copies `bytes` bytes; the last `zeros` of them are not read but become 0.
 OB_TWIN_INLINE void __pipeline_memcpy_async(void* to, const void* from, size_t bytes, size_t zeros = 0) {
   if (!ob_twin_is_shared(to)) {
     ob_twin_trap(opbridge_twin::this_thread(), "__pipeline_memcpy_async copies to shared memory alone");

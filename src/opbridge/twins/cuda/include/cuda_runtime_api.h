@@ -199,7 +199,7 @@ cudaError_t cudaMemPoolTrimTo(cudaMemPool_t pool, size_t bytes);
 cudaError_t cudaMemPoolSetAccess(cudaMemPool_t pool, const struct cudaMemAccessDesc* who, size_t count);
 cudaError_t cudaMallocFromPoolAsync(void** memory, size_t bytes, cudaMemPool_t pool, cudaStream_t stream);
 
-// Of the driver API, by a function's name.
+// Finds a function of the driver API by name.
 cudaError_t cudaGetDriverEntryPoint(const char* name, void** function, unsigned long long flags,
                                     enum cudaDriverEntryPointQueryResult* found OB_TWIN_DEFAULT(0));
 cudaError_t cudaGetDriverEntryPointByVersion(const char* name, void** function, unsigned version,

@@ -30,7 +30,7 @@ cusolverStatus_t cusolverDnCreate(cusolverDnHandle_t* handle);
 cusolverStatus_t cusolverDnDestroy(cusolverDnHandle_t handle);
 cusolverStatus_t cusolverDnSetStream(cusolverDnHandle_t handle, cudaStream_t stream);
 
-// Of each letter; `info` is the first pivot that is 0 or not positive, counted from 1.
+// Declares the functions of each letter; `info` is the first pivot that is 0 or not positive, counted from 1.
 #define OB_TWIN_SOLVER(letter, T)                                                                                      \
   cusolverStatus_t cusolverDn##letter##getrf_bufferSize(cusolverDnHandle_t handle, int m, int n, T* a, int lda,        \
                                                         int* elements);                                                \

@@ -163,7 +163,7 @@ cusparseStatus_t cusparseSetMatIndexBase(cusparseMatDescr_t matrix, cusparseInde
 cusparseStatus_t cusparseSetMatFillMode(cusparseMatDescr_t matrix, cusparseFillMode_t fill);
 cusparseStatus_t cusparseSetMatDiagType(cusparseMatDescr_t matrix, cusparseDiagType_t diagonal);
 
-// Of a square matrix by rows, in its own place and with its own zeros.
+// Factors a square matrix by rows, in place and with the same zeros.
 cusparseStatus_t cusparseCreateCsrilu02Info(csrilu02Info_t* state);
 cusparseStatus_t cusparseDestroyCsrilu02Info(csrilu02Info_t state);
 // Where the first pivot is that is missing or 0; -1 where none is.

@@ -63,7 +63,7 @@ constexpr bool kIsSum = std::is_same<T, __half>::value || std::is_same<T, float>
 struct Place {
   int row, column;
 };
-// Of an element that a lane holds, in a matrix of so many rows.
+// Returns the place of an element of a lane, in a matrix of so many rows.
 OB_TWIN_INLINE constexpr Place place_in(int rows, int columns, unsigned lane, int element) {
   const int group = static_cast<int>(lane / 4), within = static_cast<int>(lane % 4);
   if (columns == 4) return {group, within};

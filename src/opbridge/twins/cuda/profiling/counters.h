@@ -101,7 +101,7 @@ class Recent {
   Seen now_, before_;  // each of half the capacity; the older half is forgotten at once
 };
 
-// Of one block while it runs, and of all blocks of equal launches.
+// The counters of one block while it runs, and of all blocks of equal launches.
 class Counters {
  public:
   using Places = std::unordered_map<Place, Count, HashOfPlace>;

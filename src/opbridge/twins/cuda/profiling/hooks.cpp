@@ -41,7 +41,7 @@ uint64_t chosen_of(uint64_t part, uint64_t blocks, uint64_t wanted) {
 
 bool is_chosen(uint64_t block, uint64_t blocks, uint64_t wanted) {
   if (blocks <= wanted) return true;
-  // Of its part, which begins at or before it.
+  // The part of the block begins at the block or before it.
   const uint64_t part = ((block + 1) * wanted - 1) / blocks;
   return chosen_of(part, blocks, wanted) == block;
 }

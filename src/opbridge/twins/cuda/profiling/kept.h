@@ -8,7 +8,7 @@ namespace opbridge_twin::profile {
 
 // Whether the running launch is one of those of its kernel that are profiled: the first ones, and then ever fewer.
 bool launch_is_profiled();
-// Of its kernel, with these sizes.
+// Returns whether this is the first launch of its kernel with these sizes.
 bool launch_is_first();
 
 // Adds what a block of the running launch has cost, which is forgotten there.

@@ -20,7 +20,7 @@ void sort_addresses(const Request& request, uint64_t (&sorted)[kLanes]) {
   if (!std::is_sorted(sorted, end)) std::sort(sorted, end);
 }
 
-// Of `count` sorted values, how many are different; and how many are alike at most.
+// Returns how many of `count` sorted values are different, and the largest number of equal ones.
 unsigned distinct(const uint64_t* values, unsigned count, uint64_t& most_alike) {
   unsigned found = 0, alike = 0;
   for (unsigned i = 0; i < count; ++i) {

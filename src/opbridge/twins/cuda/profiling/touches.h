@@ -20,7 +20,7 @@ struct Touch {
   Request request;
 };
 
-// Of one block the first request that each of its first warps makes at each place.
+// The first request of each of the first warps of one block, at each place.
 class Touches {
  public:
   void begin_block(bool is_wanted) { is_wanted_ = is_wanted; }

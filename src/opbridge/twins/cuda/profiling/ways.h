@@ -30,7 +30,7 @@ class Ways {
     uint64_t order;
     std::vector<Number> next;
     uint32_t rank = 0;
-    // Of the search for loops.
+    // State of the search for loops.
     uint32_t visited = 0, lowest = 0;
     bool is_open = false;
     unsigned depth = 0;  // in how many loops it is looked at

@@ -26,7 +26,7 @@ aclnnStatus aclDestroyFloatArray(const aclFloatArray* array);
 aclBoolArray* aclCreateBoolArray(const bool* value, uint64_t size);
 aclnnStatus aclDestroyBoolArray(const aclBoolArray* array);
 
-// Of an executor whose second phase is never called.
+// Destroys an executor whose second phase is never called.
 aclnnStatus aclDestroyAclOpExecutor(aclOpExecutor* executor);
 
 #ifdef __cplusplus

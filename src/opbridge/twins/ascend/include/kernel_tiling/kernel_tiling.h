@@ -52,18 +52,18 @@ struct TilingData {
 // The shapes for the high-level functions.  On hardware, these structs also describe the use of local memory.
 namespace AscendC {
 
-// Of rows of srcK elements; what the twin needs of the tiling that the host computes.
+// For rows of srcK elements: the part of the host's tiling that the twin needs.
 struct SoftMaxTiling {
   uint32_t srcM = 0, srcK = 0, srcSize = 0;
 };
-// Of [b, s, h] elements, of whose rows the first originalHLength count.
+// For [b, s, h] elements; the first originalHLength of each row count.
 struct LayerNormTiling {
   uint32_t bLength = 0, sLength = 0, hLength = 0, originalHLength = 0;
 };
 struct RmsNormTiling {
   uint32_t bLength = 0, sLength = 0, hLength = 0, originalHLength = 0;
 };
-// Of [aLength, rLength] elements.
+// For [aLength, rLength] elements.
 struct LayerNormSeparateTiling {
   uint32_t aLength = 0, rLength = 0;
 };

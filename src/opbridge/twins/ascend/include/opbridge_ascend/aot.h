@@ -12,7 +12,7 @@ int ob_ascend_run_aot(ob_ascend_aot_function function, const char* name, int npa
                       int64_t** shapes, const char** dtypes, void* stream, void* extra);
 }
 
-// Of kernel.h: how the function that it exports calls the one that it makes.
+// For kernel.h: how its exported function calls the implementation.
 #define OB_CALLED_BY_HOST ob_ascend_run_aot
 
 // Exports `name`, which calls `function`.

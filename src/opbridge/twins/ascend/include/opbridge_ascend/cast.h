@@ -181,7 +181,7 @@ void Cast(const LocalTensor<T>& dst, const LocalTensor<U>& src, const RoundMode&
 // What Cast from int32_t to half multiplies by.
 inline void SetDeqScale(half scale) { opbridge_ascend::registers().deq_scale = scale; }
 
-// Of single numbers.
+// Converts single numbers.
 template <class T, class U, RoundMode mode>
 U ScalarCast(T value) {
   return detail::converted<U>(value, mode);

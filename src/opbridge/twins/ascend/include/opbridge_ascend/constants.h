@@ -19,7 +19,7 @@ constexpr uint32_t TOTAL_VEC_LOCAL_SIZE = 184 * 1024;
 constexpr uint64_t FULL_MASK = 0xffffffffffffffff;
 constexpr uint64_t FULL_MASK_LEN = 128, HALF_MASK_LEN = 64;
 
-// Of elements with so many bits.
+// Types for elements with so many bits.
 #define OPBRIDGE_ASCEND_SIZES(bits)                                                     \
   constexpr uint32_t B##bits##_BYTE_SIZE = (bits) / 8;                                  \
   constexpr uint32_t B##bits##_DATA_NUM_PER_BLOCK = ONE_BLK_SIZE / B##bits##_BYTE_SIZE; \

@@ -17,7 +17,7 @@ class WideHalf {
  public:
   explicit WideHalf(float value) : value_(half(value)) {}
   explicit WideHalf(half value) : value_(value) {}
-  // Of a float that is a half's.
+  // From a float that a half represents exactly.
   static WideHalf exactly(float value) { return WideHalf(value, 0); }
 
   operator float() const { return value_; }

@@ -154,7 +154,7 @@ OPBRIDGE_ASCEND_FUNCTION(Sigmoid, detail::sigmoid(x))
 #undef OPBRIDGE_ASCEND_FUNCTION
 #undef OPBRIDGE_ASCEND_FORMS_OF_ONE
 
-// By a Taylor series on hardware, of as many terms as its level says; here as exact as Exp.
+// On hardware a Taylor series with as many terms as the level; here as exact as Exp.
 template <class T, uint8_t taylorExpandLevel, bool isReuseSource = false>
 void Exp(const LocalTensor<T>& dst, const LocalTensor<T>& src, const uint32_t count, Place at = Place::here()) {
   Exp(dst, src, static_cast<int32_t>(count), at);

@@ -260,7 +260,7 @@ void scratch(Instruction& instruction, const LocalTensor<T>& tensor, size_t byte
   instruction.uses_up(tensor.memory(), tensor.data(), bytes);
 }
 
-// That the hardware's 8 bits can count the blocks between two repeats.
+// Checks that the 8 bits of the hardware can count the blocks between two repeats.
 template <class T>
 void counted_in_8_bits(Instruction& instruction, const Strided<T>& operand, const char* stride) {
   instruction.requires_that(operand.repeat_stride <= 255, stride, operand.repeat_stride,
@@ -271,7 +271,7 @@ void counted_in_8_bits(Instruction& instruction, const Strided<T>& operand, cons
 // with the rest and are nobody's business until something is made of them.
 class Unknown {
  public:
-  // Of bits each by itself, bytes of an element are known or not each by itself.
+  // For bits, each byte of an element is known or unknown by itself.
   explicit Unknown(bool by_byte = false) : by_byte_(by_byte) {}
 
   template <class T>

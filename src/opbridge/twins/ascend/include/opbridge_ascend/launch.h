@@ -35,7 +35,7 @@ void ob_ascend_release(const void* begin);
 void* ob_ascend_allocate(uint64_t bytes);
 void ob_ascend_free(void* memory);
 
-// That a host has written a tiling struct there, of so many bytes.
+// Records that a host has written a tiling struct of so many bytes there.
 void ob_ascend_note_tiling(const void* begin, uint64_t bytes);
 
 // What TILING_KEY_IS compares with, for launches to come.

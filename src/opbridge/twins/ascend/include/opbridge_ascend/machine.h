@@ -67,7 +67,7 @@ bool is_cube_core() OPBRIDGE_ASCEND_LIBRARY(is_cube_core);
 // A core with a matrix unit waits in REGIST_MATMUL_OBJ for what the others send, and does no more of the kernel.
 void serve_matmul() OPBRIDGE_ASCEND_LIBRARY(serve_matmul);
 
-// Of the block that this thread runs.
+// Returns the registers of the block that this thread runs.
 Registers& registers() OPBRIDGE_ASCEND_LIBRARY(registers);
 // Null outside of kernels.
 Registers* registers_if_any() OPBRIDGE_ASCEND_LIBRARY(registers_if_any);
@@ -169,7 +169,7 @@ class Instruction {
   void caches(const Global& global, const void* at, size_t bytes) {
     if (checked_) cache(global, at, bytes);
   }
-  // That the mask register says which lanes take part.
+  // Declares that the mask register selects the lanes.
   void masked(uint32_t lanes, uint32_t per_repeat) {
     if (checked_) note_mask(lanes, per_repeat);
   }
@@ -298,7 +298,7 @@ class AtomicScope {
 // Ends the block where a kernel's ASSERT does not hold.
 void assert_that(bool holds, const char* what, Place at = Place::here()) OPBRIDGE_ASCEND_LIBRARY(assert_that);
 
-// That the host has given as much as the kernel's struct has.
+// Checks that the struct of the host is as large as that of the kernel.
 void check_tiling(const void* memory, size_t bytes, Place at) OPBRIDGE_ASCEND_LIBRARY(check_tiling);
 uint64_t tiling_key() OPBRIDGE_ASCEND_LIBRARY(tiling_key);
 

@@ -45,7 +45,7 @@ constexpr MatmulConfig CFG_NORM = GetNormalConfig();
 constexpr MatmulConfig CFG_MDL = GetMDLConfig();
 constexpr MatmulConfig CFG_IBSHARE_NORM = GetIBShareNormConfig();
 
-// Of a batch of matrices; NONE is one matrix.
+// The layout of a batch of matrices; NONE is one matrix.
 enum class LayoutMode { NONE = 0, BSNGD, SBNGD, BNGS1S2, NORMAL };
 
 namespace AscendC {
@@ -427,7 +427,7 @@ void register_matmul(Place, TPipe*, M&) {}
 
 }  // namespace AscendC
 
-// Who uses this namespace sees the other through it.
+// This namespace exports the other one.
 namespace matmul {
 
 using namespace AscendC;

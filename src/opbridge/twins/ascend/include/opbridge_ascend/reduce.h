@@ -65,7 +65,7 @@ struct Extreme {
   uint32_t index = 0;
   bool any = false;
 
-  // Of equal ones the first.
+  // Keeps the first of equal elements.
   void add(T other, uint32_t i, bool is_max) {
     if (any && !(is_max ? value < other : other < value)) return;
     value = other;
@@ -234,7 +234,7 @@ void block_extremes(Instruction& instruction, const Lanes& lanes, bool is_max, c
 
 }  // namespace detail
 
-// By count: a tree in each repeat, and repeats one after the other.
+// With a count: a tree in each repeat, and repeats one after the other.
 template <class T, bool isSetMask = true>
 void ReduceSum(const LocalTensor<T>& dst, const LocalTensor<T>& src, const LocalTensor<T>& sharedTmpBuffer,
                const int32_t count, Place at = Place::here()) {
@@ -253,7 +253,7 @@ void ReduceSum(const LocalTensor<T>& dst, const LocalTensor<T>& src, const Local
   detail::work(instruction, sharedTmpBuffer, detail::work_of_sum<T>(detail::repeats_of(lanes, kMost)));
   detail::write(instruction, dst, 0, total);
 }
-// By mask: a tree in each repeat, and one of their sums.
+// With a mask: a tree in each repeat, and a tree over their sums.
 template <class T, bool isSetMask = true>
 void ReduceSum(const LocalTensor<T>& dst, const LocalTensor<T>& src, const LocalTensor<T>& sharedTmpBuffer,
                detail::Mask mask, const int32_t repeats, const int32_t srcRepStride, Place at = Place::here()) {

@@ -29,7 +29,7 @@ namespace detail {
 struct Matrix {
   uint32_t rows, columns, step;
 
-  // Of T: rows start at blocks.
+  // A tensor of T whose rows start at blocks.
   template <class T>
   Matrix& check(Instruction& instruction, const char* length) {
     instruction.requires_that(rows > 0 && columns > 0, length, step, "a shape, which the host's tiling tells");

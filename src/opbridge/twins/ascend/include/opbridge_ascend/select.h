@@ -136,7 +136,7 @@ void Select(const LocalTensor<T>& dst, const LocalTensor<U>& bits, const LocalTe
                  detail::Strided<T>{src0, p.src0BlkStride, p.src0RepStride}, detail::FromScalar<T>{src1});
 }
 
-// By CMPMASK: the bits of one repeat, for each.
+// With CMPMASK: the bits of one repeat apply to each repeat.
 template <class T, SELMODE mode>
 void Select(const LocalTensor<T>& dst, const LocalTensor<T>& src0, const LocalTensor<T>& src1, int32_t repeats,
             const BinaryRepeatParams& p, Place at = Place::here()) {

@@ -208,7 +208,7 @@ LocalTensor<T> block_at(Address address) {
 
 }  // namespace detail
 
-// By addresses, as GetPhyAddr gives them.
+// With addresses, as GetPhyAddr returns them.
 template <class T, class Address>
 void TransDataTo5HD(const Address (&dst)[16], const Address (&src)[16], const TransDataTo5HDParams& params,
                     Place at = Place::here()) {

@@ -131,7 +131,7 @@ struct SortedList {
   static constexpr uint32_t kElements = kSorted<T>;
   static bool is_ahead(const T* a, const T* b) { return is_larger(Scored<T>::from(a), Scored<T>::from(b)); }
 };
-// Of region proposals, which are ordered by their fifth element alone.
+// For region proposals, which are ordered by their fifth element only.
 template <class T>
 struct ProposalList {
   static constexpr uint32_t kElements = 8, kScore = 4;
@@ -324,7 +324,7 @@ void Extract(const LocalTensor<T>& dstValue, const LocalTensor<uint32_t>& dstInd
     dstIndex.data()[i] = one.index;
   }
 }
-// Of so many structures, in elements.
+// Returns the size of so many structures, in elements.
 template <class T>
 uint32_t GetSortOffset(const uint32_t elements) {
   return elements * detail::kSorted<T>;

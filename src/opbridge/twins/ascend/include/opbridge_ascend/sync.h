@@ -26,7 +26,7 @@ inline constexpr struct {
 inline constexpr struct {
   operator int64_t() const { return get_block_num(); }
 } block_num;
-// Of cores of the same kind in a block.
+// Returns the number of cores of the same kind in a block.
 inline int64_t get_subblockdim() {
   using opbridge_ascend::kBlockBytes;
   const auto& registers = opbridge_ascend::registers();

@@ -153,7 +153,7 @@ OPBRIDGE_ASCEND_BINARY(Mul, a* b, half, int16_t, float, int32_t)
 OPBRIDGE_ASCEND_BINARY(Div, a / b, half, float)
 OPBRIDGE_ASCEND_BINARY(Max, a < b ? b : a, half, int16_t, float, int32_t)
 OPBRIDGE_ASCEND_BINARY(Min, b < a ? b : a, half, int16_t, float, int32_t)
-// Of bytes too: the documents do not list them, but the compiler takes them and kernels use it.
+// Also for bytes: the documents do not list them, but the compiler accepts them and kernels use them.
 OPBRIDGE_ASCEND_BINARY(And, detail::on_bits([](auto x, auto y) { return x & y; }, a, b), int16_t, uint16_t, int8_t,
                        uint8_t)
 OPBRIDGE_ASCEND_BINARY(Or, detail::on_bits([](auto x, auto y) { return x | y; }, a, b), int16_t, uint16_t, int8_t,

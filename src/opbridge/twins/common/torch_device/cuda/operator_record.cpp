@@ -79,7 +79,7 @@ double others_of(const Counted& call, const Shape& result) {
   return has(call.name, "trilinear") ? 2 * given[1].elements * static_cast<double>(given[0].sizes[0]) : 0;
 }
 
-// By the formulas of PyTorch's flop counter; 0 for operators that are none of these.
+// Counts with the formulas of PyTorch's flop counter; 0 for other operators.
 double products_of(const Counted& call, const Shape& result) {
   const std::vector<Shape>& given = call.given;
   if (has(call.name, "attention") && given.size() >= 3 && given[0].sizes.size() > 1 && given[1].sizes.size() > 1) {

@@ -38,7 +38,7 @@ py::dict as_dict(const StatArray& stats) {
   return made;
 }
 
-// By the names of torch.cuda.memory_stats_as_nested_dict.
+// Has the names of torch.cuda.memory_stats_as_nested_dict.
 py::dict memory_stats() {
   const auto stats = device_memory().getDeviceStats(0);
   py::dict made;
@@ -61,7 +61,7 @@ py::dict memory_stats() {
   return made;
 }
 
-// By the names of torch.cuda.get_device_properties.
+// Has the names of torch.cuda.get_device_properties.
 py::dict properties() {
   cudaDeviceProp asked;
   cudaGetDeviceProperties(&asked, 0);

@@ -32,7 +32,7 @@ OB_TWIN_INLINE T reduce(const Group& group, T value, Operation operation) {
   return group.shfl(value, 0);
 }
 
-// Of several warps: each first, and then what they have.
+// For several warps: reduces each warp, and then their results.
 template <unsigned kSize, class Parent, class T, class Operation>
 OB_TWIN_INLINE std::enable_if_t<(kSize > 32), T> reduce(const thread_block_tile<kSize, Parent>& tile, T value,
                                                         Operation operation) {

@@ -13,7 +13,7 @@ int ob_twin_run_aot(ob_twin_aot_function function, const char* name, int nparam,
                     int64_t** shapes, const char** dtypes, void* stream, void* extra);
 }
 
-// Of kernel.h: how the function that it exports calls the one that it makes.
+// For kernel.h: how its exported function calls the implementation.
 #define OB_CALLED_BY_HOST ob_twin_run_aot
 
 // Exports `name`, which calls `function`.

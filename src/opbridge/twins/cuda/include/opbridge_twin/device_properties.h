@@ -52,7 +52,7 @@ enum cudaDeviceAttr {
   cudaDevAttrMemoryPoolsSupported = 115
 };
 
-// Of two devices, of which the twin has one.
+// Attributes of two devices; the twin has one.
 enum cudaDeviceP2PAttr {
   cudaDevP2PAttrPerformanceRank = 1,
   cudaDevP2PAttrAccessSupported = 2,
@@ -60,7 +60,7 @@ enum cudaDeviceP2PAttr {
   cudaDevP2PAttrCudaArrayAccessSupported = 4
 };
 
-// Of a device that is not there: limits are those of the architecture that the twin stands for.
+// The properties of the simulated device; its limits are those of the simulated architecture.
 struct cudaDeviceProp {
   char name[256];
   size_t totalGlobalMem;

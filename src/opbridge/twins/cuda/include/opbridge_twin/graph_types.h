@@ -11,7 +11,7 @@ enum cudaStreamCaptureStatus {
   cudaStreamCaptureStatusActive = 1,
   cudaStreamCaptureStatusInvalidated = 2
 };
-// Whose other calls are errors while a capture goes on: those of all threads, of its own, or of none.
+// The threads whose other calls are errors during a capture: all, its own, or none.
 enum cudaStreamCaptureMode {
   cudaStreamCaptureModeGlobal = 0,
   cudaStreamCaptureModeThreadLocal = 1,

@@ -156,7 +156,7 @@ class coalesced_group : public details::Lanes {
 };
 OB_TWIN_INLINE coalesced_group coalesced_threads() { return coalesced_group(__activemask()); }
 
-// Of a size that the compiler knows.
+// A group whose size is known at compile time.
 template <unsigned kSize, class Parent = void>
 class thread_block_tile : public details::Lanes {
   static_assert(kSize > 0 && (kSize & (kSize - 1)) == 0, "a tile's size is a power of two");
@@ -211,7 +211,7 @@ OB_TWIN_INLINE thread_block_tile<kSize, Parent> tiled_partition(const Parent& pa
     return {};
   }
 }
-// Of a size that only the program knows.
+// For a size that is known only at run time.
 OB_TWIN_INLINE thread_group tiled_partition(const thread_group&, unsigned size) {
   const unsigned first = static_cast<unsigned>(opbridge_twin::this_lane()) / size * size;
   return coalesced_group((size >= 32 ? ~0u : (1u << size) - 1) << first);

@@ -50,7 +50,7 @@ const void* enrolled(const Named&, long) {
   __attribute__((constructor)) static void opbridge_twin_variable_of_image_##number() { \
     ob_twin_enroll_variable(known, (void*)&variable, sizeof variable);                  \
   }
-// Of what a program of NVRTC's asks the symbol of.
+// Names whose symbols an NVRTC program requests.
 #define OPBRIDGE_TWIN_NAMED(number, ...)                                   \
   extern "C" {                                                             \
   const void* opbridge_twin_named_##number = nullptr;                      \

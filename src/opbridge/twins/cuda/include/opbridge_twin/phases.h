@@ -59,7 +59,7 @@ namespace opbridge_twin {
 
 struct NoThread {};
 
-// Of a variable that each thread of a block has: theirs, side by side.
+// A variable of each thread of a block; the copies are adjacent.
 template <class T>
 class Kept {
  public:

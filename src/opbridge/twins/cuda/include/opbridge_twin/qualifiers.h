@@ -42,9 +42,9 @@
   [[maybe_unused]] const ::uint3 threadIdx, [[maybe_unused]] const ::uint3 blockIdx, \
       [[maybe_unused]] const ::dim3 blockDim, [[maybe_unused]] const ::dim3 gridDim
 #define OPBRIDGE_TWIN_KERNEL (OB_TWIN_INDICES) OB_TWIN_MUTABLE
-// Of a kernel with a guard: whether the thread is known to pass it; and the guard.
+// For a kernel with a guard: whether the thread certainly passes it; and the guard.
 #define OPBRIDGE_TWIN_GUARDED_KERNEL (OB_TWIN_INDICES, const bool opbridge_twin_passed) OB_TWIN_MUTABLE
-// Of a kernel that is a loop in the stride of the grid: whether the thread takes one turn, which is known to be its.
+// For a kernel with a grid-stride loop: whether the thread runs one iteration, which is known to belong to it.
 #define OPBRIDGE_TWIN_KERNEL_IN_TURNS \
   (OB_TWIN_INDICES, const bool opbridge_twin_passed, bool opbridge_twin_first) OB_TWIN_MUTABLE
 #define OPBRIDGE_TWIN_GUARD (OB_TWIN_INDICES) __attribute__((always_inline))->bool
@@ -61,7 +61,7 @@
 #define OPBRIDGE_TWIN_MAIN main
 #endif
 
-// Of a device function whose name host code calls: perhaps it means another one of the name.
+// For a device function whose name host code calls: the call may mean another function of this name.
 #if defined(OPBRIDGE_TWIN_CHECKS) || defined(OPBRIDGE_TWIN_TWICE)
 #define OPBRIDGE_TWIN_DEVICE_ONLY(name) ::ob_twin_device_only(name);
 #else

@@ -145,7 +145,7 @@ void ob_twin_constant(const void* memory, size_t bytes, const char* name);
 // A host may hand the address of a variable to a kernel that writes there, of a `__constant__` one too.
 void ob_twin_ask_for_symbol(const void* symbol);
 
-// Who calls a kernel by pointers to its arguments, and where these lie when they are packed.
+// The function that calls a kernel by pointers to its arguments, and the offsets of packed arguments.
 typedef struct {
   size_t offset;
   size_t bytes;

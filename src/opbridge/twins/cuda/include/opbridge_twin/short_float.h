@@ -94,7 +94,7 @@ struct ShortFloat : IsShortFloat {
   constexpr explicit ShortFloat(ShortBits raw) : __x(raw.bits) {}
   OB_TWIN_INLINE ShortFloat(float value) : __x(Format::narrow(value)) {}
   OB_TWIN_INLINE ShortFloat(double value) : __x(narrow_double<Format>(value)) {}
-  // Of 64 bits not all fit a double, and what does not must show in its last bit.
+  // Not all integers of 64 bits fit a double; the lost part must set its last bit.
   template <class T, class = std::enable_if_t<std::is_integral<T>::value>>
   OB_TWIN_INLINE ShortFloat(T value) : __x(narrow_double<Format>(to_odd(exact(value)))) {}
   OB_TWIN_INLINE operator float() const { return Format::widen(__x); }
@@ -232,7 +232,7 @@ OB_TWIN_PAIR_COMPARISON(>=, &&)
 
 // Functions ----------------------------------------------------------------------------------------------------------
 
-// Of one number, and the same of both of a pair.
+// A function of one number, and the same for both of a pair.
 #define OB_TWIN_SHORT_1(name, pair_name, expression)             \
   template <class T>                                             \
   OB_TWIN_INLINE opbridge_twin::IfShort<T> name(const T a) {     \

@@ -43,7 +43,7 @@ OB_TWIN_INLINE unsigned char narrow_finite(double value, SmallFormat format, cud
   return value != value ? format.most : narrow_small(value, format, rounding, format.most);
 }
 
-// Of a finite number; bits above its sign are another's.
+// Widens a finite number; bits above its sign belong to another one.
 OB_TWIN_INLINE float widen_small(unsigned bits, SmallFormat format) {
   const unsigned size = bits & (format.sign - 1u), exponent = size >> format.digits;
   const unsigned fraction = size & ((1u << format.digits) - 1);

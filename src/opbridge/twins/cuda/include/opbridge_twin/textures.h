@@ -243,7 +243,7 @@ template <class T>
 OB_TWIN_INLINE T tex2DLayered(cudaTextureObject_t object, float x, float y, int layer) {
   return opbridge_twin::fetch<T>(object, 2, x, y, static_cast<float>(layer), true);
 }
-// Of one level, since the twin has no mipmaps.
+// For one level, because the twin has no mipmaps.
 template <class T>
 OB_TWIN_INLINE T tex1DLod(cudaTextureObject_t object, float x, float) {
   return tex1D<T>(object, x);

@@ -66,7 +66,7 @@ OB_TWIN_INLINE unsigned this_thread() { return threadIdx.x + blockDim.x * (threa
 #endif
 
 #ifdef OPBRIDGE_TWIN_CHECKS
-// Who waits: a thread that comes back from waiting may find another one's number in the worker.
+// The waiting thread: after the wait, the worker may have the number of another thread.
 struct Pause {
   const unsigned thread = this_thread();
 };
@@ -307,7 +307,7 @@ void run_block(const void* arguments, const ob_twin_block* block) {
 #endif
 
 #if defined(OPBRIDGE_TWIN_CHECKS) || defined(OPBRIDGE_TWIN_TWICE)
-// Of a class that knows a variable of a function.
+// For a class that uses a variable of a function.
 template <class Variable>
 inline const bool announced = Variable::announce();
 #endif

@@ -99,7 +99,7 @@ struct Match {
   unsigned lanes;
 };
 
-// By their bits, as the hardware does: a NaN is equal to itself.
+// Compares bits, like the hardware: a NaN equals itself.
 template <class T>
 OB_TWIN_UNSEEN unsigned resolve_match(void* const* brought, unsigned lanes) {
   OB_TWIN_FOR_LANES(lane, lanes) {

@@ -116,7 +116,7 @@ inline __attribute__((always_inline)) bool read_again(uintptr_t address) {
 template <size_t kBytes>
 __attribute__((noinline)) void less_quick_read(uintptr_t address, const void* at) {
   for (size_t i = 0; i < kBytes; i += 4) {
-    // Of a single granule it is known that the quick way is none.
+    // The quick path has already failed for a single granule.
     if (kBytes > 4 && quick_read(address + i, reinterpret_cast<uintptr_t>(at))) continue;
     if (read_again(address + i)) continue;
     return slow_access(address + i, kBytes - i, kLoad, at);

@@ -27,7 +27,7 @@ std::string sampled_in_words();
 
 namespace checks {
 
-// Who may touch a piece of memory.
+// The code that may access a piece of memory.
 enum class Space : uint8_t {
   device,    // cudaMalloc and similar: for device code only
   managed,   // for both
@@ -158,7 +158,7 @@ void barrier_passed();  // by all threads of the block
 // Before that, where not all of them came to the same call of it: fails where the calls are on different lines.  (One
 // line may be several calls, because compilers copy code.)
 void barriers_meet(const std::vector<Waiting>& threads);
-// Of a barrier that some threads have returned before, which GPUs since Volta allow.
+// Reports a barrier before which some threads have returned, which GPUs since Volta allow.
 void early_return(const std::vector<Waiting>& threads);
 void warp_synced(uint32_t warp, uint32_t lane_mask);  // __syncwarp and similar; shuffles do not order memory
 void grid_synced(Launch* launch);                     // by all blocks, before the first of them continues

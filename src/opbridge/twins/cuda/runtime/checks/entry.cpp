@@ -21,7 +21,7 @@ namespace {
 
 // So many atomics in a row, and a thread may be waiting for one that has not had its turn.
 constexpr uint32_t kManySpins = 1000;
-// Of so many such rows one may be a wait for another block.
+// One of so many such rows may be a wait for another block.
 constexpr uint32_t kManyRows = 64;
 // So often a thread finds the same value in the same place, and it waits for another one to change that.
 constexpr uint32_t kPatience = 64;

@@ -142,7 +142,7 @@ int Launch::deliver() {
     }
   }
   std::sort(shown.begin(), shown.end());
-  // Of a launch that is wrong nobody wants notes: a sum that races may well add zeros.
+  // A wrong launch gets no notes: a sum that races may well add zeros.
   const auto is_note = [](const Report& report) { return cuda_error(report.kind) == 0; };
   const auto notes = std::stable_partition(shown.begin(), shown.end(), std::not_fn(is_note));
   if (notes != shown.begin()) shown.erase(notes, shown.end());

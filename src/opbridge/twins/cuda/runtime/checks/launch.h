@@ -34,7 +34,7 @@ void count_runs_anew();
 Cell next_run_number();
 Cell take_run_number();
 
-// Of a run that got no number of its own: whose it is, and when, is not known.
+// Returns whether a run got no separate number, so that its owner and time are unknown.
 inline bool is_nobodys(Cell cell) { return run_of(cell) == kMostRun; }
 
 using LaneClocks = std::array<uint32_t, kWarp>;

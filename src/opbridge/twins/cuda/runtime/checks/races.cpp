@@ -151,7 +151,7 @@ void note_missing_fence(const Touch& touch, Cell last, uint64_t other_block) {
 }
 
 void suspect(const Touch& touch, uintptr_t address, size_t bytes, Cell last, std::optional<uint64_t> other_block) {
-  // Those that are done, where there are very many.
+  // Settles finished suspicions if there are very many.
   if (suspicions.size() >= kMany && suspicions.back().touch.address != touch.address) settle_suspicions();
   Suspicion one{touch, address, bytes, last, other_block, 0, true};
   // A thread of another block may have recorded its write and not written yet.  Wait for it once for each pair of

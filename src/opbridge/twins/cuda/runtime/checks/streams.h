@@ -62,7 +62,7 @@ class StreamOrder {
   void forget_runs();
 
  private:
-  // Of each stream up to which epoch its work is done.
+  // For each stream, the epoch up to which its work is done.
   using Clock = std::map<uint64_t, uint64_t>;
   struct Stream {
     uint64_t number;

@@ -64,7 +64,7 @@ class Progress {
     const Times before = at_;
     begin();
     const Seconds clock = at_.clock - before.clock, computed = at_.computed - before.computed;
-    // Who computes nothing waits for something else than a processor.
+    // A thread that computes nothing does not wait for a processor.
     passed_ += computed < clock / 100 ? clock : std::min(clock, computed);
   }
 

@@ -161,7 +161,7 @@ cudaError_t Memory::free(void* begin, bool of_host, const char* how, const void*
   if (is_live && (found->second.pages == nullptr || (found->second.space == Space::pinned) != of_host)) {
     return noted(cudaErrorInvalidValue);
   }
-  // Of anything else than live memory it says what that is.
+  // For memory that is not live, the check reports what it is.
   if (!checks::freed(begin, how, where) || !is_live) return noted(cudaErrorInvalidValue);
   if (found->second.of_graph) {
     found->second.in_use = false;

@@ -20,7 +20,7 @@ std::string& device_name() {
   return one;
 }
 
-// Those of the architecture; the twin's own arrays end where memory does.
+// Sets the limits of the architecture; arrays of the twin are limited only by memory.
 void say_most_texels(cudaDeviceProp& p) {
   constexpr int kLine = 131072, kPlane = 65536, kBox = 16384, kLayered = 32768, kLayers = 2048, kLinear = 1 << 28;
   p.maxTexture1D = p.maxSurface1D = kLine;

@@ -57,7 +57,7 @@ int value_of(char letter) {
   return letter == '+' ? 62 : letter == '/' ? 63 : -1;
 }
 
-// Of base64, up to the first letter that is not of it.
+// Decodes base64, up to the first letter outside of its alphabet.
 std::string decoded(const char* text, size_t bytes) {
   std::string result;
   result.reserve(bytes);

@@ -48,7 +48,7 @@ void host_waits() {
   if (!ob_twin_in_kernel()) checks::host_waits_for_stream(nullptr);
 }
 
-// Of a side that a copy's direction calls the host's.
+// Returns whether the side of a copy that its direction declares as host memory is device memory, and reports it.
 bool is_devices_after_all(const void* side, bool writes, const char* how, const void* where) {
   if (!is_on_device(side)) return false;
   checks::copied_in_another_direction(side, writes, how, where);

@@ -9,7 +9,7 @@
 
 namespace opbridge_twin {
 
-// Of the machine, which stands for the device's.
+// The memory of the machine, which counts as that of the device.
 size_t total_memory();
 void free_everything();
 // The allocation that an address lies in; false where there is none.

@@ -10,7 +10,7 @@ namespace opbridge_twin {
 
 namespace {
 
-// Of bits: what becomes of each bit of the five words when no other is set.
+// A matrix of bits: the image of each bit of the five words.
 struct BitMatrix {
   using Vector = std::array<unsigned, 5>;
   std::array<Vector, 160> columns;
@@ -40,7 +40,7 @@ struct BitMatrix {
   }
 };
 
-// Of numbers below a modulus, three by three.
+// A 3 x 3 matrix of numbers below a modulus.
 template <uint64_t modulus>
 struct ModularMatrix {
   using Vector = std::array<unsigned, 3>;

@@ -140,7 +140,7 @@ cudaError_t cudaStreamGetPriority(cudaStream_t stream, int* priority) {
   return cudaSuccess;
 }
 
-// Who may use managed memory while kernels run, which they never do.
+// Does nothing but check: it limits the use of managed memory during kernels, and here host code never runs then.
 cudaError_t cudaStreamAttachMemAsync(cudaStream_t stream, void*, size_t, unsigned flags) {
   if (flags != cudaMemAttachGlobal && flags != cudaMemAttachHost && flags != cudaMemAttachSingle) {
     return noted(cudaErrorInvalidValue);

@@ -19,7 +19,7 @@ namespace {
 
 std::atomic<bool> initialized{false};
 
-// Those that were made and are not destroyed.
+// Contexts that exist.
 struct Contexts {
   std::mutex guard;
   std::set<CUcontext> live;
@@ -64,7 +64,7 @@ CUresult say(CUresult result, const char** to, bool name) {
   return *to != nullptr ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
-// Of this library.
+// Returns the function of this library with a name.
 void* function_called(const char* name) {
   Dl_info here;
   dladdr(reinterpret_cast<const void*>(&cuInit), &here);

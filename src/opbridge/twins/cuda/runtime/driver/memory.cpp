@@ -54,7 +54,7 @@ cudaError_t copy_between_arrays(const Side& to, const Side& from, size_t width, 
 
 cudaError_t copy_rows(const CUDA_MEMCPY2D& how) {
   const size_t width = how.WidthInBytes, height = how.Height;
-  // Of a single row nobody need say how long it is.
+  // A single row needs no pitch.
   const size_t to_pitch = how.dstPitch != 0 ? how.dstPitch : width + how.dstXInBytes;
   const size_t from_pitch = how.srcPitch != 0 ? how.srcPitch : width + how.srcXInBytes;
   const Side to =

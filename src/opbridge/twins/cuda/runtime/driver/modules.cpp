@@ -30,7 +30,7 @@ Modules& modules() {
   return *one;
 }
 
-// Whose kernels and variables enroll themselves, while its image is opened.
+// The module whose image is being opened, so that its kernels and variables enroll in it.
 thread_local CUmodule opening = nullptr;
 
 CUresult load(CUmodule* module, const char* image) {

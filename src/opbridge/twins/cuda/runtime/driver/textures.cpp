@@ -37,7 +37,7 @@ cudaResourceDesc resource_of(const CUDA_RESOURCE_DESC& given) {
   return made;
 }
 
-// Of these a texture gives fractions, if nobody asks for the numbers themselves.
+// Textures of these types return fractions, unless the program requests the integers.
 bool becomes_fractions(const cudaResourceDesc& resource) {
   cudaChannelFormatDesc format{};
   if (resource.resType == cudaResourceTypeArray) cudaGetChannelDesc(&format, resource.res.array.array);

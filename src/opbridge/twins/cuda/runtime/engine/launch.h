@@ -37,7 +37,7 @@ struct Child {
   bool is_tail() const { return configuration.stream == cudaStreamTailLaunch; }
 };
 
-// Those of one launch, from whichever OS threads its blocks run on.
+// The children of one launch, from all OS threads that run its blocks.
 class Children {
  public:
   void add(Child child);

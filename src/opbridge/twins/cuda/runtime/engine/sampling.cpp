@@ -35,7 +35,7 @@ struct Kernel {
 // Never destroyed: kernels may be launched in destructors too.
 struct Kernels {
   std::mutex mutex;
-  // By the library that they are in, too: an image may be loaded twice, with variables of its own each time.
+  // The key includes the library, because an image may be loaded twice, each time with separate variables.
   std::map<std::tuple<const void*, std::string, std::string>, ob_twin_body> enrolled;
   std::unordered_map<const ob_twin_kernel*, Kernel> known;
   uint64_t sampled_launches = 0, launches = 0, sampled_blocks = 0, blocks = 0;
@@ -61,7 +61,7 @@ uint64_t wanted_blocks() {
 }
 
 std::atomic<bool> muted{false};
-// Of each launch, where the others do not run.
+// The number of blocks of each launch that run; 0 if all run.
 std::atomic<unsigned> alone{0};
 
 // Steele, Lea and Flood's generator, whose every number is the hash of a count.

@@ -26,7 +26,7 @@ bool kernels_do_nothing();
 // Whether of each launch only a few blocks are to run.  What depends on numbers means nothing then; memory is given out
 // as it comes, zeros, and as much as is asked for, since little of it is used.
 bool leaves_blocks_out();
-// Those of a launch of so many; empty where all of them run.
+// Returns the blocks of a launch that run; empty if all run.
 std::vector<uint64_t> blocks_alone(uint64_t blocks);
 
 // Whether host code is run as it is, so that nobody sees what it writes.

@@ -99,7 +99,7 @@ class Worker {
   unsigned turns_ = 0;            // of the running block's threads, since it took its turn
   FiberPool fibers_;
   std::unique_ptr<Block> own_block_ = std::make_unique<Block>();
-  // Those that have begun, where they are several: a cooperative launch's, and those of which some wait for others.
+  // Blocks that have begun, if there are several: in a cooperative launch, or if some wait for others.
   std::vector<std::unique_ptr<Block>> grid_;
 };
 

@@ -157,7 +157,7 @@ void active_mask(M m, I i) {
   m.service(OB_TWIN_PTX_CONVERGED, &request);
   m.set(i.operands.at(0), request.mask);
 }
-// Told here, because this file is not instrumented.
+// The fence is recorded here, because this file is not instrumented.
 void fence(M, I i) {
   __atomic_thread_fence(__ATOMIC_SEQ_CST);
   ob_twin_narrow(is_narrow(i));

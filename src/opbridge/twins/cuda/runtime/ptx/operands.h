@@ -15,7 +15,7 @@ using Words = std::vector<std::string>;
 using I = const Instruction&;
 using M = Machine&;
 
-// By kind; a name stands in one of them.
+// Instructions by kind; each name is in one table.
 using Instructions = std::map<std::string, Execute>;
 const Instructions& arithmetic_instructions();
 const Instructions& bits_instructions();
@@ -68,7 +68,7 @@ inline bool before(I i, int64_t a, int64_t b) {
 inline unsigned bytes_of(I i) { return (i.type().pair ? 32 : i.type().bits) / 8; }
 // Whether a store or an atomic hands over no more than its own value, which is what it does where nothing else is said.
 inline bool is_relaxed(I i) { return !i.has("release") && !i.has("acq_rel"); }
-// Of the memory model's scopes, the block's.
+// Whether the scope of the memory model is the block.
 inline bool is_narrow(I i) { return i.has("cta"); }
 inline void nothing(M, I) {}
 

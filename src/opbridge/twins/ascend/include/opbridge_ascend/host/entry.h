@@ -13,7 +13,7 @@ typedef struct ob_ascend_tensor {
   const void* data;
 } ob_ascend_tensor;
 
-// Of one kind: one number as `integers` or `reals` of length 1, a list, or a text.
+// An attribute of one kind: a number as `integers` or `reals` of length 1, a list, or a text.
 typedef struct ob_ascend_attribute {
   const char* type;  // "int", "float", "bool", "str", "int[]", "float[]"
   const int64_t* integers;

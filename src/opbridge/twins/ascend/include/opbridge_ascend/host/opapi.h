@@ -30,7 +30,7 @@ class OperatorCall {
  public:
   explicit OperatorCall(const ProjectOperator& of) : of_(of) {}
 
-  // Of an operand that is left out, `data` is null and `given` false.
+  // For an omitted operand, `data` is null and `given` false.
   void input(bool given, const void* data, const int64_t* sizes, size_t rank, int32_t type);
   void output(void* data, const int64_t* sizes, size_t rank, int32_t type);
   void attribute(int64_t value) { numbers("int", {value}, {static_cast<double>(value)}); }

@@ -19,7 +19,7 @@ struct aclIntArray {
 struct aclFloatArray {
   std::vector<double> values;
 };
-// Of numbers, as aclIntArray: a vector of bool has no memory to hand on.
+// An array of numbers like aclIntArray: a vector of bool has no memory to pass on.
 struct aclBoolArray {
   std::vector<int64_t> values;
 };
