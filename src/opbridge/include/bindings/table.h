@@ -1,4 +1,4 @@
-// What the bindings of a PyTorch extension, and the library that knows Python, tell each other of its functions.
+// The table of functions that the bindings of a PyTorch extension and the library that calls Python share.
 #ifndef OPBRIDGE_BINDINGS_TABLE_H
 #define OPBRIDGE_BINDINGS_TABLE_H
 

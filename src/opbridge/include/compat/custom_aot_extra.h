@@ -17,7 +17,7 @@
 #include <string>
 #include <vector>
 
-// What a kernel keeps from its Init to its calls: a class of its own derived from this one.
+// The base class of the state that a kernel keeps from its Init to its calls.
 class AotKernelData {
  public:
   AotKernelData() = default;

@@ -10,7 +10,7 @@ namespace [[gnu::visibility("hidden")]] detail {
 
 struct Call;
 
-// Where one C++ parameter finds its value.
+// The place where a C++ parameter finds its value.
 struct Slot {
   const ob_arg* arg;  // attributes
   int32_t first;      // tensors: the index in params
@@ -20,7 +20,7 @@ struct Slot {
 
 using Invoker = int (*)(const Call& call, const Slot* slots);
 
-// What the compiler knows of a kernel.
+// The signature of a kernel, as the compiler sees it.
 struct Kernel {
   const ob_param* params;  // in C++ order
   const int32_t* order;    // their indices sorted: inputs, outputs, attributes

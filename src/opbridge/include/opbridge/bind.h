@@ -1,7 +1,7 @@
-// From the C call to the kernel's C++ parameters: which slot belongs to which parameter, and whether it fits.
+// Maps the C call to the kernel's C++ parameters: finds the slot of each parameter, and checks that it fits.
 //
-// It reads the kernel's tables, so that one copy serves all kernels: compiled for each, it would take longer than a
-// small kernel itself.
+// This code reads the kernel's tables, so that one copy serves all kernels: compiling it for each kernel would take
+// longer than a small kernel itself.
 #ifndef OPBRIDGE_BIND_H
 #define OPBRIDGE_BIND_H
 

@@ -14,7 +14,7 @@ using Stream = cudaStream_t;
 using Stream = void*;
 #endif
 
-// Where the tensors of a call are; all of them are on the same device.
+// The device of all tensors of a call.
 struct Device {
   int32_t type;  // OB_DEVICE_CPU, OB_DEVICE_CUDA or OB_DEVICE_NPU
   int32_t index;
@@ -99,7 +99,7 @@ class Frame {
   }
 
 #if defined(__CUDACC__)
-  // From CUDA's own pool, for a caller that provides none.  Allocated and freed in stream order: the CPU never waits,
+  // Uses CUDA's pool if the caller provides none.  Memory is allocated and freed in stream order: the CPU never waits,
   // and a captured graph gets two nodes.
   void* allocate_on_device(size_t bytes) {
     if (allocate(0) == nullptr) return nullptr;

@@ -1,4 +1,4 @@
-// What kernel.h has in a `.cu` alone: CUDA's errors as failures, and ob::parallel_for over the threads of a GPU.
+// The part of kernel.h for a `.cu`: CUDA errors as failures, and ob::parallel_for over the threads of a GPU.
 #ifndef OPBRIDGE_CUDA_H
 #define OPBRIDGE_CUDA_H
 
@@ -38,7 +38,7 @@ inline void check_cuda(cudaError_t error, const char* what) {
   if (error != cudaSuccess) fail_cuda(error, what);
 }
 
-// What CUDA knows of a kernel's launches when it returns.  Nothing waits for them to end.
+// Reports launch errors that CUDA knows when the kernel's host function returns.  It does not wait for the launches.
 inline void check_launches() {
   const cudaError_t error = cudaGetLastError();
   // "Not ready" is an answer of cudaStreamQuery and cudaEventQuery, and no failure.

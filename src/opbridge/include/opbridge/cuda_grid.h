@@ -129,7 +129,7 @@ class CudaGrid : public GridShape<Operand> {
       const GridView::Placed& placed = view_.operands[k];
       const int64_t n = operands_[k].of.view->numel();
       if (placed.parts == nullptr || n == 0) continue;
-      // What other parts of the formula have written stays: it was cleared before.
+      // Keep the values that other parts of the formula have written: the memory was cleared before.
       const bool adds = operands_[k].of.n_cuts > 0;
       const size_t bytes = static_cast<size_t>(operands_[k].origin) * sizeof(opmath<T>);
       operands_[k].of.finish(operands_[k].of.data, static_cast<char*>(placed.parts) - bytes, teams, placed.part_stride,
@@ -169,7 +169,7 @@ class CudaGrid : public GridShape<Operand> {
     meets_ = meets_ || is_reduced_ || (is_sum && placed.kind == GridView::one);
   }
 
-  // Whether rows are arrays that begin where packs may.
+  // Returns whether rows are arrays that begin at addresses of packs.
   OB_COLD bool can_pack(int64_t pack) const {
     if (rank_ - n_outer_ > 1 || length_ < pack) return false;
     for (int32_t k = 0; k < n_operands_; ++k) {
@@ -186,7 +186,7 @@ class CudaGrid : public GridShape<Operand> {
     return true;
   }
 
-  // How many blocks, and which threads are a team.
+  // Chooses the number of blocks and the team of each thread.
   OB_COLD int64_t share(int64_t pack, int64_t resident) {
     int device = 0, processors = 1;
     detail::check_cuda(cudaGetDevice(&device), "a formula");
@@ -214,12 +214,12 @@ class CudaGrid : public GridShape<Operand> {
       blocks = detail::less(blocks, detail::more(total_ / (shared * view_.rows_in_block), 1));
       blocks = detail::less(blocks, int64_t{8} * processors);
     }
-    // What teams keep stays in the cache where there are no more of them than run at a time.
+    // Kept values stay in the cache if there are no more teams than run at a time.
     return n_kept_ > 0 ? detail::less(blocks, resident * processors) : blocks;
   }
 
-  // Whether the whole launch, which meets twice a row, ends earlier than a block a row, of which two keep a processor
-  // busy: it takes some 3 us to meet, in which a processor gets 4800 packs from memory.
+  // Returns whether the whole launch per row, which synchronises twice per row, is faster than one block per row, two
+  // of which keep a processor busy.  Synchronising takes about 3 us, in which a processor reads 4800 packs from memory.
   OB_COLD bool is_faster_row_by_row(int64_t units, int64_t processors) const {
     if (!meets_) return rows_ < 2 * processors;
     return units * (2 * processors - rows_) > 2 * 4800 * processors * rows_;
@@ -235,7 +235,7 @@ class CudaGrid : public GridShape<Operand> {
     return blocks;
   }
 
-  // Whether more of the tensors lie along the rows than within them.
+  // Returns whether more tensors are contiguous across the rows than within them.
   OB_COLD bool lies_across() const {
     int32_t across = 0, within = 0;
     for (int32_t k = 0; k < n_operands_; ++k) {

@@ -1,4 +1,4 @@
-// What a kernel of a formula on a GPU knows of its grid, and how threads come to one result.
+// The grid of a formula's kernel on a GPU, and how threads combine their results.
 #ifndef OPBRIDGE_CUDA_VIEW_H
 #define OPBRIDGE_CUDA_VIEW_H
 
@@ -10,7 +10,7 @@
 
 namespace ob {
 
-// How the threads of a launch share rows; what a kernel knows of its grid.
+// The division of rows among the threads of a launch, as a kernel sees it.
 struct GridView {
   static constexpr int max_rank = 8;
   static constexpr int max_operands = 24;
@@ -23,7 +23,7 @@ struct GridView {
     some
   };  // of a row's elements: each has its own place, all have one, or some share
 
-  // Where an operand's elements are, in a form that a launch copies to the device.
+  // The place of an operand's elements, in a form that a launch copies to the device.
   struct Placed {
     void* data;
     void* parts;  // of a sum that rows share: a copy for each team
@@ -46,7 +46,7 @@ struct GridView {
   bool is_packed;
 };
 
-// What the threads of a block tell each other.
+// Values that the threads of a block exchange.
 struct Exchange {
   alignas(16) unsigned char bytes[GridView::block * 16];
 };
@@ -59,7 +59,7 @@ struct alignas(sizeof(U) * V < 16 ? sizeof(U) * V : 16) Pack {
   U values[V];
 };
 
-// What stands at one place, or several, of each of some tensors.
+// The elements of some tensors at one place, or at several.
 template <class... Cells>
 struct Held {
   template <int N>
@@ -158,7 +158,7 @@ __device__ inline Share over_lanes(double mine, int width) {
   };
   double sum = mine;
   for (int distance = 1; distance < width; distance *= 2) sum += beside(sum, distance);
-  // Without its own by a shift: a difference of infinities is none.
+  // A shift excludes the lane's own value: subtracting it would fail for infinities.
   return {width == 1 ? 0.0 : beside(sum, 1), __shfl_sync(0xffffffffu, sum, is_backward ? 0 : width - 1, width)};
 }
 

@@ -38,14 +38,14 @@ OB_HOST_DEVICE inline F sign(F x) {
   return F(x > F(0)) - F(x < F(0));
 }
 
-// As Python's `//` and `%`, with the divisor's sign.
+// Like Python's `//` and `%`, with the divisor's sign.
 template <class F>
 OB_HOST_DEVICE inline F remainder(F a, F b) {
   const F left = static_cast<F>(std::fmod(a, b));
   return left != F(0) && (left < F(0)) != (b < F(0)) ? left + b : left;
 }
 
-// From the remainder, because a rounded quotient may be the next whole number.
+// Computed from the remainder, because a rounded quotient may be the next whole number.
 template <class F>
 OB_HOST_DEVICE inline F floor_divide(F a, F b) {
   const F quotient = a / b, left = static_cast<F>(std::fmod(a, b));

@@ -1,4 +1,4 @@
-// What the rows of grid.h do that is the same in all formulas: with the header, or compiled once and linked
+// The part of grid.h's rows that is equal in all formulas: included with the header, or compiled once and linked
 // (OB_PARTS_LINKED).
 #ifndef OPBRIDGE_GRID_PARTS_H
 #define OPBRIDGE_GRID_PARTS_H

@@ -61,7 +61,7 @@ Of cut(Of operand, const Cut& part) {
   return operand;
 }
 
-// Whether a tensor has more than one place along an axis, which is counted from the end.
+// Returns whether a tensor has more than one place along an axis, which is counted from the end.
 inline bool has_axis(const TensorView& view, int64_t axis) { return -axis <= view.ndim() && view.size(axis) != 1; }
 
 // The size along an axis, counted from the end, of what these tensors broadcast to.
@@ -102,7 +102,7 @@ class GridShape {
   int64_t numel() const { return total_; }
   int64_t rows() const { return rows_; }
 
-  // Without elements there is no largest and no first one.
+  // Rejects empty axes, which have no largest and no first element.
   OB_COLD void needs_elements(const char* what) const {
     if (is_reduced_ && length_ == 0) {
       fail(what, "() takes an axis that has elements, and here it has none; ask for its size before the call");

@@ -58,7 +58,7 @@ OB_BINARY(pow)
 OB_UNARY(sigmoid)
 #endif
 
-// In double where either is one, or neither is a floating-point number: the square of a float is a float.
+// Computes in double if either argument is a double, or neither is floating-point: the square of a float is a float.
 template <class A, class B>
 OB_ALWAYS_INLINE auto pow(A x, B y) {
   constexpr bool is_double = std::is_same<A, double>::value || std::is_same<B, double>::value;

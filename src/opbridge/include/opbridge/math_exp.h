@@ -1,4 +1,4 @@
-// What opbridge/math.h computes from e^x: exponentials, hyperbolic functions, the error function.
+// The functions of opbridge/math.h that use e^x: exponentials, hyperbolic functions, the error function.
 //
 // No branch, no table and no call, in the arithmetic of the argument's own type: a loop around them becomes vector code
 // on any processor.  What a condition selects is computed on both sides.
@@ -53,7 +53,8 @@ struct Format<double> {
 template <class T>
 using Bits = typename Format<T>::Bits;
 
-// To even where two are as near; below 2^22 in magnitude for float, 2^51 for double.
+// Rounds to the nearest whole number, to even if two are equally near; below 2^22 in magnitude for float, 2^51 for
+// double.
 template <class T>
 OB_ALWAYS_INLINE T nearest(T x) {
   return (x + Format<T>::round_to_whole) - Format<T>::round_to_whole;
@@ -83,7 +84,7 @@ OB_ALWAYS_INLINE T with_sign_of(T magnitude, T x) {
   return bits_as<T>(bits_as<Bits<T>>(magnitude) | (bits_as<Bits<T>>(x) & ~(~Bits<T>(0) >> 1)));
 }
 
-// Not a number where x is none.
+// Returns NaN if x is NaN.
 template <class T>
 OB_ALWAYS_INLINE T at_most(T x, T limit) {
   return x > limit ? limit : x;
@@ -107,7 +108,7 @@ OB_ALWAYS_INLINE Exponential<T> exponential(T x) {
   return {n, r, r * r * exp_rest(r), (high - r) - low};
 }
 
-// In two steps, of which the last rounds where the result is denormal, and overflows where it is infinite.
+// Scales in two steps.  The last one rounds denormal results and overflows to infinity.
 template <class T>
 OB_ALWAYS_INLINE T times_power_of_two(T x, T n) {
   constexpr int digits = Format<T>::digits;
@@ -137,7 +138,7 @@ OB_ALWAYS_INLINE T exp2(T x) {
   return times_power_of_two(T(1) + (r + r * r * exp_rest(r)), n);
 }
 
-// Not -0, which it would make 0.
+// Not for -0, which would become 0.
 template <class T>
 OB_ALWAYS_INLINE T expm1_of_nonzero(T x) {
   const auto e = exponential(at_least(at_most(x, Format<T>::largest_exp), Format<T>::minus_one));

@@ -88,7 +88,7 @@ OB_ALWAYS_INLINE double atanh(double x) {
   const double infinity = std::numeric_limits<double>::infinity();
   const double beyond = a == 1. ? infinity : std::numeric_limits<double>::quiet_NaN();
   const double value = a < 1. ? log : beyond;
-  // What is tiny is itself, and its products would be denormal.
+  // Return tiny arguments unchanged: their products would be denormal.
   return with_sign_of(a < 1e-9 ? a : value, x);
 }
 

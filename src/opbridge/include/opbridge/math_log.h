@@ -1,4 +1,4 @@
-// What opbridge/math.h computes from logarithms; see math_exp.h.
+// The functions of opbridge/math.h that use logarithms; see math_exp.h.
 #ifndef OPBRIDGE_MATH_LOG_H
 #define OPBRIDGE_MATH_LOG_H
 
@@ -31,7 +31,7 @@ OB_ALWAYS_INLINE Logarithm<T> logarithm(T x) {
   return {exponent - scale, f, half_square - s * (half_square + z * log_rest(z))};
 }
 
-// What any logarithm is where x is not positive and finite.
+// Returns any logarithm of an x that is not positive and finite.
 template <class T>
 OB_ALWAYS_INLINE T log_or_limit(T x, T log) {
   const T infinity = std::numeric_limits<T>::infinity();
@@ -53,7 +53,7 @@ OB_ALWAYS_INLINE T log(T x) {
 template <class T>
 OB_ALWAYS_INLINE T log1p(T x) {
   const T u = T(1) + x;
-  // What u has lost of x.
+  // The part of x that u has lost.
   const T lost = x < T(1) ? x - (u - T(1)) : T(1) - (u - x);
   const T log = log_or_limit(u, log_of_positive(u, lost / u));
   return x == T(0) ? x : log;

@@ -44,7 +44,7 @@ OB_ALWAYS_INLINE float pow_of_magnitude(float x, float y) {
   return static_cast<float>(exp2(double(y) * log2(double(x))));
 }
 
-// What a negative base has for a sign: 1, -1, or that there is no such power.
+// The sign of a power of a negative base: 1, -1, or NaN if there is no such power.
 template <class T>
 OB_ALWAYS_INLINE T sign_of_power(T base, T y) {
   const T no_fraction(Bits<T>(1) << Format<T>::digits);

@@ -17,8 +17,7 @@ OB_ALWAYS_INLINE double cbrt(double x) {
   const double third = nearest(exponent * (1. / 3.));
   const double part = bits_as<double>((bits_as<uint64_t>(normal) & 0xfffffffffffff) | bits_as<uint64_t>(1.));
   const double m = part * power_of_two(exponent - 3. * third);
-  // From a line through 1/2 and 4, in Halley's steps, each of which has three times the digits of the one before, and
-  // one of Newton's.
+  // Start from a line through 1/2 and 4.  Each of Halley's steps triples the digits; the last step is Newton's.
   double root = 0.75 + 0.22 * m;
   for (int step = 0; step < 2; ++step) {
     const double cube = root * root * root;

@@ -1,4 +1,4 @@
-// What opbridge/math.h computes from sines and tangents; see math_exp.h.
+// The functions of opbridge/math.h that use sines and tangents; see math_exp.h.
 //
 // Reference: large arguments are reduced as in Payne and Hanek, Radian reduction for trigonometric functions, ACM
 // SIGNUM Newsletter 18 (1983): only those digits of 2 / pi are multiplied that decide the quadrant and what is left.
@@ -40,7 +40,7 @@ OB_ALWAYS_INLINE Angle angle(double x) {
   const Pair first = product_of(scaled, two_over_pi_first[row]);
   const Pair second = product_of(scaled, two_over_pi_second[row]);
   const Pair third = product_of(scaled, two_over_pi_third[row]);
-  // From the largest on, and nothing is lost: what is left may be as small as 2^-62.
+  // Add from the largest on, which loses nothing: the remainder may be as small as 2^-62.
   const Pair large = sum_of(without_turns(first.high), without_turns(first.low));
   const Pair whole = sum_of(large.high, without_turns(second.high));
   const double quadrant = nearest(whole.high);

@@ -133,7 +133,7 @@ class NpuGrid : public GridShape<GridOperand> {
     return lanes;
   }
 
-  // How many lanes a vector has, so that there is work for all blocks, and who does what.
+  // Chooses the lanes of a vector so that all blocks have work, and divides the work.
   OB_COLD void divide() {
     int64_t outer = 1, pieces = 1;
     for (int32_t d = 0; d < view_.rank; ++d) (d < view_.n_outer ? outer : pieces) *= view_.sizes[d];
@@ -143,7 +143,7 @@ class NpuGrid : public GridShape<GridOperand> {
       const int64_t even = (lanes + OB_NPU_BLOCKS - 1) / OB_NPU_BLOCKS;
       return detail::less(most, detail::more((even + step - 1) / step * step, fewest));
     };
-    // What comes before an element is known to one block alone.
+    // Only one block knows the elements before an element.
     const bool may_share = is_reduced_ && needs_.scans == 0;
     view_.is_whole = may_share && outer * 2 <= OB_NPU_BLOCKS;
     int64_t tile = most;

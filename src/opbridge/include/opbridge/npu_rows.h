@@ -12,7 +12,7 @@
 namespace ob {
 namespace [[gnu::visibility("hidden")]] npu {
 
-// How lanes come down to one, and two vectors to one.
+// Reduces the lanes of a vector, and combines two vectors.
 struct Plus {
   static __aicore__ inline void lanes(const Vector& one, const Vector& all, const Vector& work, uint32_t n) {
     AscendC::ReduceSum(one, all, work, n);
@@ -86,12 +86,12 @@ class Rows {
   __aicore__ inline void first() { step_to(view_.is_whole ? AscendC::GetBlockIdx() : 0); }
   __aicore__ inline bool has_step() const { return step_ >= 0 && step_ < view_.steps; }
   __aicore__ inline void step() { step_to(step_ + (view_.is_whole ? AscendC::GetBlockNum() : 1)); }
-  // From the end on.
+  // Starts at the end.
   __aicore__ inline void last() { step_to(view_.steps - 1); }
   __aicore__ inline void step_back() { step_to(step_ - 1); }
   __aicore__ inline uint32_t count() const { return count_; }
 
-  // How many lanes hold what there is once a row: one, or as many as there are rows.
+  // The number of lanes of a value that exists once per row: one, or the number of rows.
   __aicore__ inline uint32_t width() const { return width_; }
 
   // A tensor's elements at this step, or what it has for the row.
@@ -127,7 +127,7 @@ class Rows {
     in_.FreeTensor(loaded);
   }
 
-  // What there is once a row, in every lane of a vector.
+  // Copies a value that exists once per row to every lane of a vector.
   __aicore__ inline void spread(const Vector& value) {
     if (!view_.is_across) fill(value, most_lanes());
   }

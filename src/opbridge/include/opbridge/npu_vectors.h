@@ -37,7 +37,7 @@ __aicore__ inline void narrow(const AscendC::LocalTensor<U>& to, const Vector& f
   }
 }
 
-// As another type has it.
+// Reinterprets a vector as another type.
 template <class U>
 __aicore__ inline void rounded(const Vector& to, const Vector& x, const Vector& a, uint32_t n) {
   const AscendC::LocalTensor<U> narrowed = a.ReinterpretCast<U>();
@@ -185,7 +185,7 @@ __aicore__ inline void take_one_across(const Vector& x, const Vector& left, cons
   AscendC::Sub(x, x, a, n);
 }
 
-// From what a division leaves, as ob::floor_divide of element.h does it step by step.
+// Computed from the remainder, in the steps of ob::floor_divide in element.h.
 __aicore__ inline void floor_divide(const Vector& to, const Vector& x, const Vector& y, const Vector& a,
                                     const Vector& b, const Mask& p, const Mask& q, uint32_t n) {
   AscendC::Fmod(a, x, y, n);
@@ -204,7 +204,7 @@ __aicore__ inline void floor_divide(const Vector& to, const Vector& x, const Vec
   AscendC::CompareScalar(p, y, 0.0f, AscendC::CMPMODE::NE, whole(n));
   choose(to, p, to, a, n);
 }
-// With the divisor's sign: of a remainder with the other one, the divisor is added.
+// Has the divisor's sign: the divisor is added to a remainder of the other sign.
 __aicore__ inline void remainder(const Vector& to, const Vector& x, const Vector& y, const Vector& a, const Vector& b,
                                  const Mask& p, const Mask& q, uint32_t n) {
   AscendC::Fmod(a, x, y, n);

@@ -1,4 +1,4 @@
-// What a kernel of a formula on an Ascend NPU knows of its grid: a launch hands it over by value.
+// The grid of a formula's kernel on an Ascend NPU, passed by value.
 #ifndef OPBRIDGE_NPU_VIEW_H
 #define OPBRIDGE_NPU_VIEW_H
 
@@ -36,7 +36,7 @@ using Element = typename Known<T>::type;
 // rows.  All other dimensions count groups of rows (before `n_outer`) and steps within a group.
 template <int N>
 struct View {
-  // Where an operand's elements are; strides count elements.
+  // The place of an operand's elements; strides count elements.
   struct Placed {
     int64_t strides[max_rank];
     int64_t lane_stride;

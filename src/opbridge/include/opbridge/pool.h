@@ -46,7 +46,7 @@ class Pool {
     __atomic_store_n(&busy_, false, __ATOMIC_RELEASE);
   }
 
-  // How many threads a job may use, its caller included.
+  // Returns the number of threads that a job may use, including its caller.
   int size() {
     const int size = __atomic_load_n(&size_, __ATOMIC_RELAXED);
     if (size > 0) return size;
@@ -58,8 +58,8 @@ class Pool {
   void resize(int size) { __atomic_store_n(&size_, size < 1 ? 1 : size, __ATOMIC_RELAXED); }
 
  private:
-  // On the stack of the thread that asks: it stays until `helpers` is 0, so a worker holds no pointer to a job that is
-  // gone.
+  // On the stack of the calling thread, which stays until `helpers` is 0, so workers never have a pointer to an old
+  // job.
   struct Job {
     Job(int64_t n_, int64_t grain, int limit_, Body body_, void* state_)
         : n(n_), piece(piece_size(n_, grain, limit_)), limit(limit_), body(body_), state(state_) {}
@@ -181,7 +181,7 @@ class Pool {
 // no unique symbols: there, every library that is opened privately has a pool of its own.
 __attribute__((visibility("default"))) inline Pool pool;
 
-// In the child of a fork only the calling thread exists; the locks may have been held by one that does not.
+// Resets the pool in the child of a fork: only the calling thread exists there, and others may have held the locks.
 inline void Pool::forget_threads() {
   pool.mutex_ = PTHREAD_MUTEX_INITIALIZER;
   pool.opened_ = PTHREAD_COND_INITIALIZER;

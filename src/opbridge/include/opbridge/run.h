@@ -26,7 +26,7 @@ OB_HOT_PART int run(const Kernel& kernel, const char* name, const ob_signature& 
                     void** params, const int* ndims, int64_t** shapes, const char** dtypes, void* stream, void* extra) {
   const ob_call* host = opbridge_host(extra);
   if (host != nullptr && (host->version != OB_ABI_VERSION || host->size < sizeof(ob_call))) {
-    // How such a host reads a message is unknown.
+    // It is unknown how such a host reads a message.
     return report(name, nullptr, nullptr,
                   "built for another opbridge than the one that calls it; build the kernel again");
   }

@@ -146,7 +146,7 @@ class Accessor {
   OB_HOST_DEVICE int64_t size(int dim) const { return sizes_[dim]; }
   OB_HOST_DEVICE int64_t stride(int dim) const { return strides_[dim]; }
 
-  // Not checked against the shape.
+  // The index is not compared with the shape.
   template <class... Index>
   OB_HOST_DEVICE T& operator()(Index... indices) const {
     static_assert(sizeof...(Index) == rank, "one index for each dimension");

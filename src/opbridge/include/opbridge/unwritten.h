@@ -37,7 +37,7 @@ inline uint64_t scrambled(uint64_t x) {
 // call of a kind that is not in it counts as known.
 class KnownKinds {
  public:
-  // Whether `kind` was not known before; it is from now on.
+  // Adds `kind`, and returns whether it was new.
   bool is_new(uint64_t kind) {
     for (std::atomic<uint64_t>& known : known_) {
       uint64_t value = known.load(std::memory_order_relaxed);
@@ -63,8 +63,8 @@ class WatchedOutput {
     }
   }
 
-  // How many elements still hold the pattern, and the first of them.  The pattern has 64 bits for each word, so chance
-  // plays no role there; single elements of 4 bytes are looked at in small outputs only, where it hardly does.
+  // Returns the number of elements that still hold the pattern, and the first of them.  The pattern has 64 bits per
+  // word, so accidental matches are negligible; single elements of 4 bytes are compared in small outputs only.
   int64_t unwritten(int64_t& first) const {
     const size_t step = element_ < 4 || count_ > kFew ? std::max(element_, kWord) : element_;
     int64_t found = 0;

@@ -13,7 +13,7 @@
 #include "../../../bindings/table.h"
 
 namespace at {
-// To who only passes it on, PyTorch's class of this name: one member, which counts references.
+// Replaces PyTorch's class of this name for code that only passes it on: one member, which counts references.
 class Tensor {
  public:
   [[gnu::always_inline]] Tensor(const Tensor& other) { opbridge_bindings_copy(&member_, &other.member_); }
@@ -67,7 +67,7 @@ struct Call {
   }
 };
 
-// What a source calls its module: functions, in the order in which it names them.
+// The module of a source: functions in the order of their definitions.
 class Module {
  public:
   template <class R, class... A>
