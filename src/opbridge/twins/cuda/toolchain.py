@@ -102,7 +102,11 @@ def _with_device_code_first(made: Commands, sources: Sequence[Path]) -> Command:
 
 
 def precompile(request: BuildRequest, header: Path, target: Path) -> Command | None:
-    """Return the host compiler's command to precompile `header` with the twin flags."""
+    """Return the host compiler's command to precompile `header` with the twin flags.
+
+    Counting changes no header of a library, so one header serves checked and profiled kernels.
+    """
+    request = replace(request, defines=tuple(define for define in request.defines if define[0] != PROFILE))
     return host.precompile(
         replace(request, flags=(*_flags(request, request.sources[0]), *request.flags)), header, target
     )

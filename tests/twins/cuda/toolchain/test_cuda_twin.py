@@ -18,6 +18,7 @@ from tests.helpers.compilers import needs_clang
 from opbridge.base.errors import BuildError
 from opbridge.build.cache import Cache
 from opbridge.build.toolchains import BuildRequest, Toolchain, build
+from opbridge.build.toolchains.interface import PROFILE
 from opbridge.twins.common import toolchain as rewriting
 from opbridge.twins.cuda import toolchain as cuda_twin
 from opbridge.twins.cuda.unique_symbols import RELOCATABLE
@@ -147,6 +148,13 @@ def test_what_else_a_permissive_compiler_takes_is_an_error(
     wrong = OF_ITS_OWN_NAME.replace("*x =", "x = x[0], *x =")
     with pytest.raises(BuildError, match=r"k\.cu:7:.*\n?.*invalid conversion from .int. to .int\*"):
         build(twin(request_for(wrong, "k.cu")), cache)
+
+
+def test_counting_takes_the_headers_that_are_precompiled_for_checks(request_for: MakeRequest) -> None:
+    checked = request_for(DOUBLED, "doubled.cu", language="cuda-twin", defines=((cuda_twin.CHECKS, "1"),))
+    counted = replace(checked, defines=(*checked.defines, (PROFILE, "1")))
+    commands = [cuda_twin.precompile(request, Path("large.h"), Path("large.h")) for request in (checked, counted)]
+    assert commands[0] == commands[1] is not None
 
 
 def test_several_sources_share_their_device_functions(cache: Cache, project: Path, request_for: MakeRequest) -> None:
