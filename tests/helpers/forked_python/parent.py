@@ -14,6 +14,8 @@ import gc
 import importlib
 import io
 import json
+import logging  # noqa: F401 - registers something for the exit, as the next does
+import multiprocessing.util  # noqa: F401
 import os
 import runpy
 import select
@@ -23,6 +25,7 @@ import struct
 import sys
 import types
 import warnings
+import weakref
 from contextlib import suppress
 from typing import Any
 
@@ -189,8 +192,20 @@ def run(words: list[str]) -> None:
     exec(compile(source, kind, "exec"), main.__dict__)
 
 
-def leave_what_is_imported() -> None:
-    """Let every program end without taking apart what it found imported, which takes longer than most programs run.
+def import_frameworks(names: list[str]) -> None:
+    """Import the frameworks and what they import later, without what they register for the exit of the process."""
+    weakref.finalize(names.__class__, id).detach()  # Python registers this for the exit when it is first used
+    register, atexit.register = atexit.register, lambda function, *_, **__: function  # type: ignore[assignment]
+    for name in (*names, *(later for framework in names for later in LATER.get(framework, ())), "numpy"):
+        with suppress(ImportError):  # a program may name one that is not installed
+            importlib.import_module(name)
+    atexit.register = register
+    for finalizer in weakref.finalize._registry:  # type: ignore[attr-defined]
+        finalizer.atexit = False
+
+
+def keep_what_is_imported(found: dict[str, types.ModuleType]) -> None:
+    """Let every program end without taking apart what it finds imported, which takes longer than most programs run.
 
     What a program itself imports, makes and registers ends as in a process of its own.
     """
@@ -198,14 +213,13 @@ def leave_what_is_imported() -> None:
     # The last of these is called first, after what libraries register from now on.
     libc.on_exit(libc._exit, None)
     libc.__cxa_atexit(libc.fflush, None, None)
-    found = dict(sys.modules)
+    found.update(sys.modules)
     ctypes.pythonapi.Py_IncRef(ctypes.py_object(found))  # for ever
 
-    def leave() -> None:
-        sys.modules.update(dict.fromkeys(found.keys() - {"__main__", "builtins", "sys"}))
 
-    atexit._clear()
-    atexit.register(leave)  # called last
+def leave(found: dict[str, types.ModuleType]) -> None:
+    """Hide the modules from Python, which clears those that it finds when it ends."""
+    sys.modules.update(dict.fromkeys(found.keys() - {"__main__", "builtins", "sys"}))  # type: ignore[arg-type]
 
 
 def show(kind: type[BaseException], error: BaseException, place: types.TracebackType | None) -> None:
@@ -219,11 +233,11 @@ if __name__ == "__main__":
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for keepers
     del sys.path[0]
-    for framework in (*sys.argv[2:], *(word for name in sys.argv[2:] for word in LATER.get(name, ())), "numpy"):
-        with suppress(ImportError):  # a program may name one that is not installed
-            importlib.import_module(framework)
+    found: dict[str, types.ModuleType] = {}
+    atexit.register(leave, found)  # called last
+    import_frameworks(sys.argv[2:])
     import_commands()
-    leave_what_is_imported()
+    keep_what_is_imported(found)
     warnings.simplefilter("ignore")  # JAX warns of each fork
     gc.collect()
     gc.freeze()  # a collection in a fork would touch, and so copy, the memory of everything that is imported
