@@ -169,7 +169,7 @@ def lib() -> OpLibrary:
 @pytest.fixture(scope="session")
 def forks() -> Iterator[Forks]:
     """Fork processes from one that has imported frameworks, as the demo does.  JAX warns of each fork."""
-    with Forks(["numpy", "torch", "jax"], {"PYTHONWARNINGS": "ignore"}) as made:
+    with Forks(["numpy", "torch", "jax", "opbridge.verify.check.checks"], {"PYTHONWARNINGS": "ignore"}) as made:
         yield made
 
 
