@@ -125,7 +125,7 @@ Packed<T> triangle(Matrix<const T> a, cublasFillMode_t fill, cublasDiagType_t di
   return made;
 }
 
-// The same of op(a); it is lower where `is_lower` says so.
+// Returns whether op(a) is lower.
 inline bool is_lower(cublasFillMode_t fill, cublasOperation_t op) {
   return (fill == CUBLAS_FILL_MODE_LOWER) == (op == CUBLAS_OP_N);
 }

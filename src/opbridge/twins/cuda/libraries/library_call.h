@@ -1,4 +1,4 @@
-// What the libraries of CUDA's that the twin has do alike: their arguments' memory is held against the device's.
+// The common part of the twin's CUDA libraries: compares the memory of their arguments with that of the device.
 #ifndef OPBRIDGE_TWIN_LIBRARIES_LIBRARY_CALL_H
 #define OPBRIDGE_TWIN_LIBRARIES_LIBRARY_CALL_H
 

@@ -15,7 +15,7 @@ struct cudnnActivationStruct {
       case CUDNN_ACTIVATION_SIGMOID:
         return 1 / (1 + std::exp(-x));
       case CUDNN_ACTIVATION_RELU:
-        return x > 0 ? x : 0 * x;  // what is no number stays none
+        return x > 0 ? x : 0 * x;  // NaN stays NaN
       case CUDNN_ACTIVATION_TANH:
         return std::tanh(x);
       case CUDNN_ACTIVATION_CLIPPED_RELU:

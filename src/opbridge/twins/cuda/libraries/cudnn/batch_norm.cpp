@@ -24,7 +24,7 @@ std::vector<double> sums(const Shape& x, const Shape& parameters, F term) {
   return all;
 }
 
-// The memory of a parameter as it stands.
+// The memory of a parameter, without a conversion.
 struct Parameter : Target {
   Parameter(const Shape& shape, void* data) : Target(nullptr, nullptr, shape, data), given(data) {}
   bool is_asked_for() const { return given != nullptr; }

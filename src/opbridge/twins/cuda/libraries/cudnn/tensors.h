@@ -54,7 +54,7 @@ struct Shape {
     for (const int size : sizes) all *= static_cast<size_t>(size);
     return all;
   }
-  // Of an element, as if they lay one behind the other.
+  // Returns the number of an element in contiguous order.
   size_t number(const Sizes& index) const {
     size_t all = 0;
     for (int i = 0; i < kRank; ++i) all = all * static_cast<size_t>(sizes[i]) + static_cast<size_t>(index[i]);
@@ -87,7 +87,7 @@ inline Sizes clamped(const Sizes& index, const Sizes& sizes) {
   return result;
 }
 
-// A tensor that is read; it is told apart from a target so that each is checked for its own kind of access.
+// A tensor that is read.  A target has another type, so that each is checked for its kind of access.
 class Source {
  public:
   Source(const Shape& shape, const void* data) : shape(shape), data_(data) {}

@@ -1,7 +1,7 @@
-// cuRAND's host functions: which number of which sequence stands where, as NVIDIA's guide says it.
+// cuRAND's host functions: the place of each number of each sequence, as in NVIDIA's guide.
 //
 // The numbers of a call are taken in groups, each from one sequence: four of Philox, a pair of normal numbers, or one.
-//  Neighbouring groups come from neighbouring sequences, and behind the last sequence the first goes on.
+// Neighbouring groups come from neighbouring sequences, and after the last sequence the first one continues.
 #include <curand.h>
 #include <curand_kernel.h>
 
@@ -27,7 +27,7 @@ class Sequences {
  public:
   explicit Sequences(unsigned long long seed) : seed_(seed) {}
 
-  // At the word of this number; mostly it is there.
+  // Moves to the word of this number, where it usually is already.
   State* at(unsigned long long sequence, unsigned long long word) {
     if (sequence >= states_.size()) states_.resize(sequence + 1);
     Reached& one = states_[sequence];

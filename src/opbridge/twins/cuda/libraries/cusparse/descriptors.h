@@ -16,7 +16,7 @@ struct cusparseContext {
 // Compressed by rows or by columns, or with an index for each.
 enum class Format { csr, csc, coo };
 
-// Lends a program's arrays: `major` holds offsets, or in a list of coordinates the rows.
+// Refers to arrays of the program: `major` holds offsets or, in a list of coordinates, the rows.
 struct cusparseSpMatDescr {
   Format format;
   int64_t rows, columns, count;
@@ -29,7 +29,7 @@ struct cusparseSpMatDescr {
   cusparseFillMode_t fill = CUSPARSE_FILL_MODE_LOWER;
   cusparseDiagType_t diagonal = CUSPARSE_DIAG_TYPE_NON_UNIT;
 };
-// Lends a program's array as well.
+// Refers to an array of the program.
 struct cusparseDnVecDescr {
   int64_t size;
   void* values;

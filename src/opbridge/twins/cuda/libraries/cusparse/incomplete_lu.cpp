@@ -9,7 +9,7 @@
 
 #include "library_call.h"
 
-// What a program says of a matrix; of this kind it is always general, with both triangles.
+// The description of a matrix; here it is always general, with both triangles.
 struct cusparseMatDescr {
   int base = 0;
 };

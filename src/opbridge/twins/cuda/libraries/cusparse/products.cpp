@@ -37,7 +37,7 @@ struct Entry {
   Number value;
 };
 
-// As op(matrix) has them, in the order of the program's arrays; no entries where an index is beside the matrix.
+// Returns the entries of op(matrix) in the order of the program's arrays; none if an index is outside of the matrix.
 bool entries_of(const cusparseSpMatDescr& a, cusparseOperation_t op, std::vector<Entry>& entries) {
   const bool compressed = a.format != Format::coo;
   const int64_t lines = a.format == Format::csc ? a.columns : a.rows;

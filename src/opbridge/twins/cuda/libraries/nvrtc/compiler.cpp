@@ -15,7 +15,7 @@ namespace opbridge_twin {
 
 namespace {
 
-// Beside the library, in the folder that stands for an installed CUDA.
+// Returns the command next to the library, in the folder that replaces an installed CUDA.
 std::string command() {
   Dl_info here;
   dladdr(reinterpret_cast<const void*>(&run_compiler), &here);

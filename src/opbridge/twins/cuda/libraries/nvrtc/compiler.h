@@ -1,4 +1,4 @@
-// The compiler that NVRTC is, in a process of its own.
+// NVRTC's compiler, in a separate process.
 #ifndef OPBRIDGE_TWIN_LIBRARIES_NVRTC_COMPILER_H
 #define OPBRIDGE_TWIN_LIBRARIES_NVRTC_COMPILER_H
 

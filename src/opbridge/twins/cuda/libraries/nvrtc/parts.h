@@ -1,4 +1,4 @@
-// Parts of bytes, each behind its length, as twins/cuda/nvcc/nvrtc.py reads and writes them.
+// Parts of bytes, each after its length, as twins/cuda/nvcc/nvrtc.py reads and writes them.
 #ifndef OPBRIDGE_TWIN_LIBRARIES_NVRTC_PARTS_H
 #define OPBRIDGE_TWIN_LIBRARIES_NVRTC_PARTS_H
 
