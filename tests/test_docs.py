@@ -205,6 +205,13 @@ def test_its_links_lead_somewhere(page: Path) -> None:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_its_programs_print_what_they_could_assert(page: Path) -> None:
+    program = "".join(body for language, title, body in blocks(page) if language == "python" and not title)
+    found = re.search(r"^ *(assert|\w+\.testing)\b.*", program, re.MULTILINE)
+    assert found is None, f"{page.name}: print a value, and show it, instead of: {found[0]}"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_its_make_targets_exist(page: Path) -> None:
     targets = set(re.findall(r"^([\w-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
     for target in re.findall(r"`make ([\w-]+)`|^make ([\w-]+)$", page.read_text(), re.MULTILINE):
