@@ -7,7 +7,7 @@
 #ifndef OPBRIDGE_UNWRITTEN_H
 #define OPBRIDGE_UNWRITTEN_H
 
-#include <opbridge/abi.h>
+#include <opbridge/dtype.h>
 
 #include <algorithm>
 #include <array>
@@ -18,12 +18,7 @@
 
 namespace opbridge {
 
-inline size_t element_bytes(int32_t dtype) {
-#define OPBRIDGE_BYTES(code, name, bytes) bytes,
-  static constexpr size_t known[] = {OB_FOR_EACH_DTYPE(OPBRIDGE_BYTES)};
-#undef OPBRIDGE_BYTES
-  return known[dtype];
-}
+inline size_t element_bytes(int32_t dtype) { return static_cast<size_t>(ob::detail::dtype_sizes[dtype]); }
 
 // A well-distributed number for each position: finalizer of splitmix64 (Steele et al., OOPSLA 2014).
 inline uint64_t scrambled(uint64_t x) {

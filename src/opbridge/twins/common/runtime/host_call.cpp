@@ -17,10 +17,9 @@ namespace {
 constexpr size_t kLargestElement = 16;
 
 size_t bytes_of(const char* dtype) {
-#define OB_TWIN_BYTES(code, name, bytes) \
-  if (strcmp(dtype, #name) == 0) return bytes;
-  OB_FOR_EACH_DTYPE(OB_TWIN_BYTES)
-#undef OB_TWIN_BYTES
+  for (int32_t code = 0; code < OB_DTYPE_COUNT; ++code) {
+    if (strcmp(dtype, ob::detail::dtype_names[code]) == 0) return opbridge::element_bytes(code);
+  }
   return strcmp(dtype, "bool_") == 0 ? 1 : kLargestElement;
 }
 

@@ -8,9 +8,22 @@ namespace {
 
 unsigned lane_of(M m) { return static_cast<unsigned>(m.special("laneid")); }
 
-#define LANES(lane, lanes)                                                                                  \
-  for (unsigned rest = lanes, lane; rest != 0 && (lane = static_cast<unsigned>(__builtin_ctz(rest)), true); \
-       rest &= rest - 1)
+// The lanes of a mask, the lowest first.
+class Lanes {
+ public:
+  struct Iterator {
+    unsigned rest;
+    unsigned operator*() const { return static_cast<unsigned>(__builtin_ctz(rest)); }
+    void operator++() { rest &= rest - 1; }
+    bool operator!=(Iterator other) const { return rest != other.rest; }
+  };
+  explicit Lanes(unsigned mask) : mask_(mask) {}
+  Iterator begin() const { return {mask_}; }
+  Iterator end() const { return {0}; }
+
+ private:
+  unsigned mask_;
+};
 
 // The input and the result of a lane.
 struct Part {
@@ -43,7 +56,7 @@ void shuffle(M m, I i) {
   Part part{own, inside ? static_cast<unsigned>(source) : lane, own, 0, i};
   m.meet(mask, "shfl.sync", &part, [](void* const* brought, unsigned lanes) {
     unsigned wanted = 0;
-    LANES(at, lanes) {
+    for (const unsigned at : Lanes(lanes)) {
       Part& mine = part_of(brought[at]);
       wanted |= 1u << mine.source;
       if (lanes >> mine.source & 1) mine.result = part_of(brought[mine.source]).value;
@@ -58,8 +71,8 @@ void vote(M m, I i) {
   Part part{m.get(i.operands.at(1)) != 0, 0, 0, 0, i};
   m.meet(static_cast<uint32_t>(m.get(i.operands.at(2))), "vote.sync", &part, [](void* const* brought, unsigned lanes) {
     uint64_t ballot = 0;
-    LANES(at, lanes) ballot |= part_of(brought[at]).value << at;
-    LANES(at, lanes) part_of(brought[at]).result = ballot, part_of(brought[at]).lanes = lanes;
+    for (const unsigned at : Lanes(lanes)) ballot |= part_of(brought[at]).value << at;
+    for (const unsigned at : Lanes(lanes)) part_of(brought[at]).result = ballot, part_of(brought[at]).lanes = lanes;
     return 0u;
   });
   const bool all = part.result == part.lanes;
@@ -71,7 +84,7 @@ void vote(M m, I i) {
 void match(M m, I i) {
   Part part{in(m, i, 1), 0, 0, 0, i};
   m.meet(static_cast<uint32_t>(m.get(i.operands.at(2))), "match.sync", &part, [](void* const* brought, unsigned lanes) {
-    LANES(at, lanes) {
+    for (const unsigned at : Lanes(lanes)) {
       Part& mine = part_of(brought[at]);
       mine.lanes = lanes;
       mine.result = 0;
@@ -94,7 +107,7 @@ void reduce(M m, I i) {
     const auto as = [&](uint64_t bits) {
       return how.type().kind == 's' ? as_signed(bits, how.type()) : static_cast<int64_t>(bits);
     };
-    LANES(at, lanes & (lanes - 1)) {
+    for (const unsigned at : Lanes(lanes & (lanes - 1))) {
       const uint64_t b = part_of(brought[at]).value;
       if (how.has("add")) total += b;
       if (how.has("and")) total &= b;
@@ -103,7 +116,7 @@ void reduce(M m, I i) {
       if (how.has("min") && before(how, as(b), as(total))) total = b;
       if (how.has("max") && before(how, as(total), as(b))) total = b;
     }
-    LANES(at, lanes) part_of(brought[at]).result = total;
+    for (const unsigned at : Lanes(lanes)) part_of(brought[at]).result = total;
     return 0u;
   });
   out(m, i, part.result);
@@ -145,7 +158,7 @@ void barrier(M m, I i) {
 void elect(M m, I i) {
   Part part{0, 0, 0, 0, i};
   m.meet(static_cast<uint32_t>(m.get(i.operands.at(1))), "elect.sync", &part, [](void* const* brought, unsigned lanes) {
-    LANES(at, lanes) part_of(brought[at]).lanes = lanes;
+    for (const unsigned at : Lanes(lanes)) part_of(brought[at]).lanes = lanes;
     return 0u;
   });
   const unsigned chosen = static_cast<unsigned>(__builtin_ctz(part.lanes));
