@@ -6,12 +6,14 @@ import ctypes
 import re
 from collections.abc import Callable
 from itertools import product
+from pathlib import Path
 from typing import Any
 
 import ml_dtypes
 import numpy as np
 import pytest
 
+from opbridge.analysis.judge.process.record_channel import Records
 from opbridge.twins.cuda import INCLUDE
 from opbridge.twins.cuda import toolchain as cuda_twin
 
@@ -226,6 +228,32 @@ def test_rotations(blas: Call, letter: str) -> None:
     blas(f"cublas{letter}rot", 4, x, 2, y, 1, scalar(cosine, dtype), scalar(sine, dtype))
     near(x[::2], rotated[0])
     near(y, rotated[1])
+
+
+def test_results_in_place_are_recorded_as_those_of_the_library(blas: Call, tmp_path: Path) -> None:
+    runtime, memory = ctypes.CDLL(str(cuda_twin.runtime())), []
+    for seed in range(5):
+        values = random((4, 4), np.float32, seed)
+        memory.append(ctypes.c_void_p())
+        assert runtime.cudaMalloc(ctypes.byref(memory[-1]), ctypes.c_size_t(values.nbytes)) == 0
+        runtime.cudaMemcpy(memory[-1], values.ctypes.data_as(ctypes.c_void_p), ctypes.c_size_t(values.nbytes), 1)
+    x, y, a, b, c = memory
+    at_a, at_b, at_c = (np.array([one.value], np.uint64) for one in (a, b, c))
+    pivots, info = np.zeros(4, np.int32), np.zeros(1, np.int32)
+    record, key = tmp_path / "record", tmp_path / "key"
+    record.touch()
+    key.write_bytes(bytes(16))
+    assert runtime.ob_twin_open_record(bytes(record), bytes(key))
+    runtime.ob_twin_record(b"in place", ctypes.c_size_t(1 << 20))
+    blas("cublasSswap", 16, x, 1, y, 1)
+    blas("cublasSgetrfBatched", 4, at_a, 4, pivots, info, 1)
+    blas("cublasSgetrsBatched", 0, 4, 4, at_a, 4, pivots, at_b, 4, info, 1)
+    blas("cublasSgelsBatched", 0, 4, 4, 4, at_c, 4, at_b, 4, info, None, 1)
+    runtime.ob_twin_record(None, ctypes.c_size_t(0))
+    for one in memory:
+        runtime.cudaFree(one)
+    (call,) = Records.read(record.read_bytes(), bytes(16)).calls
+    assert [write.is_by_kernel for write in call.writes] == [True] * 5
 
 
 def test_what_cannot_be_is_an_invalid_value(blas: Call) -> None:

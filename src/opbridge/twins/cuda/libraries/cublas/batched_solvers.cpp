@@ -6,6 +6,11 @@ namespace {
 using namespace opbridge_twin::blas;
 using opbridge_twin::LibraryCall;
 
+template <class T>
+bool updates(const LibraryCall& call, T* data, size_t count) {
+  return call.reads(data, count) && call.writes(data, count);
+}
+
 // The pivots of one matrix of a batch; null where there are none.
 template <class Pivots>
 Pivots* pivots_of(Pivots* all, int n, int i) {
@@ -18,7 +23,7 @@ cublasStatus_t getrf(const LibraryCall& call, int n, T* const a[], int lda, int*
   if (!call.reads(a, count) || !call.writes(info, count)) return kFailed;
   if (pivots != nullptr && !call.writes(pivots, static_cast<size_t>(n) * count)) return kFailed;
   for (int i = 0; i < count; ++i) {
-    if (!call.reads(a[i], span(n, n, lda))) return kFailed;
+    if (!updates(call, a[i], span(n, n, lda))) return kFailed;
     info[i] = factorize(matrix(a[i], lda), n, n, pivots_of(pivots, n, i));
   }
   return kDone;
@@ -56,7 +61,7 @@ cublasStatus_t getrs(const LibraryCall& call, cublasOperation_t op, int n, int c
   if (bad(n, n, lda) || bad(n, columns, ldb) || count < 0 || info == nullptr) return kInvalid;
   if (!call.reads(a, count) || !call.reads(b, count)) return kFailed;
   for (int i = 0; i < count; ++i) {
-    if (!call.reads(a[i], span(n, n, lda)) || !call.reads(b[i], span(n, columns, ldb))) return kFailed;
+    if (!call.reads(a[i], span(n, n, lda)) || !updates(call, b[i], span(n, columns, ldb))) return kFailed;
     for (int j = 0; j < columns; ++j) {
       solve_factorized(matrix(a[i], lda), n, pivots_of(pivots, n, i), op, &matrix(b[i], ldb)(0, j));
     }
@@ -73,7 +78,7 @@ cublasStatus_t gels(const LibraryCall& call, cublasOperation_t op, int m, int n,
   if (!call.reads(a, count) || !call.reads(c, count)) return kFailed;
   if (device_info != nullptr && !call.writes(device_info, count)) return kFailed;
   for (int i = 0; i < count; ++i) {
-    if (!call.reads(a[i], span(m, n, lda)) || !call.reads(c[i], span(m, columns, ldc))) return kFailed;
+    if (!updates(call, a[i], span(m, n, lda)) || !updates(call, c[i], span(m, columns, ldc))) return kFailed;
     const bool solved = least_squares(matrix(a[i], lda), m, n, matrix(c[i], ldc), columns);
     if (device_info != nullptr) device_info[i] = solved ? 0 : 1;
   }

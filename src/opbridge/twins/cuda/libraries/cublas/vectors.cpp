@@ -25,7 +25,7 @@ cublasStatus_t copy(const LibraryCall& call, Vector<const T> x, Vector<T> y) {
 
 template <class T>
 cublasStatus_t swap(const LibraryCall& call, Vector<T> x, Vector<T> y) {
-  if (!x.reads(call) || !y.reads(call)) return kFailed;
+  if (!x.updates(call) || !y.updates(call)) return kFailed;
   for (int i = 0; i < x.n; ++i) std::swap(x(i), y(i));
   return kDone;
 }
