@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tests.helpers.answers.of_calls import CACHES, CALLS, IN_CPP, PROBES
+from tests.helpers.answers.of_forging import FORGING
 from tests.helpers.answers.of_native import DISCARDED, NATIVE, OPERATORS, STREAMS
 from tests.helpers.answers.of_others import ATEN, COPIES, HOST
 from tests.helpers.answers.of_outputs import OUTPUTS
@@ -22,6 +23,7 @@ BY_CLASS = {
     "state": {**STATE, **CALLS},
     "probes": {**MACHINE, **PROBES, **IN_CPP},
     "records": RECORDS,
+    "records that are forged": FORGING,
     "outputs": {**OUTPUTS, **KINDS},
     "tolerance": TOLERANCE,
 }

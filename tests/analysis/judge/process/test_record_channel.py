@@ -32,8 +32,9 @@ WHOLE = [
     entry(8, b"h", struct.pack("<Q", 64)),
     entry(9, b"d", struct.pack("<Q", 32)),
     entry(10, b"d", struct.pack("<Q", 8)),
-    entry(11, b"e"),
-    entry(12, b"b", b"1.call"),
+    entry(11, b"c", operator("aten::neg", 0)),
+    entry(12, b"e"),
+    entry(13, b"b", b"1.call"),
 ]
 
 
@@ -46,6 +47,11 @@ def test_a_record_is_of_one_call() -> None:
     assert found.named("0.call") == [first]
 
 
+def test_a_record_without_the_last_operator_is_deaf() -> None:
+    content = [*WHOLE[:10], entry(11, b"e")]
+    assert [call.is_deaf for call in Records.read(b"".join(content), KEY).calls] == [True]
+
+
 def test_what_has_not_ended_is_left_out() -> None:
     assert Records.read(b"".join(WHOLE)[:-1], KEY).calls[-1].name == "0.call"
     assert not Records.read(b"".join(WHOLE)[:-1], KEY).is_damaged
@@ -54,12 +60,12 @@ def test_what_has_not_ended_is_left_out() -> None:
 @pytest.mark.parametrize(
     "content",
     [
-        [*WHOLE, entry(12, b"k", b"again")],
+        [*WHOLE, entry(13, b"k", b"again")],
         [WHOLE[0], WHOLE[2]],
         [*WHOLE, struct.pack("<QcQ", 1, b"k", 4) + b"mine"],
         [entry(2, b"b", b"0.call")],
-        [*WHOLE, entry(13, b"e"), entry(14, b"e")],
-        [*WHOLE, entry(13, b"b", b"1.call")],
+        [*WHOLE, entry(14, b"e"), entry(15, b"e")],
+        [*WHOLE, entry(14, b"b", b"1.call")],
     ],
     ids=[
         "a token that was used",

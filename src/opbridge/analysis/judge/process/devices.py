@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from opbridge.analysis.judge.process.twin_functions import address_of, twin_function
 from opbridge.base.errors import KernelError, UnsupportedError
 from opbridge.twins import ascend, cuda
 
@@ -27,19 +28,13 @@ class Device:
     """The module whose import provides the device and builds what all answers need."""
     library: str
     """The library of the twin, loaded by that import."""
-    mute: str
-    """The twin function that switches kernels off and on."""
-    run_alone: str = ""
-    """The twin function that limits launches to a number of blocks; empty if it cannot."""
-    records: tuple[str, str] | None = None
-    """The twin functions to open the file of records and to begin one: of launches, operators, and what is written to
-    memory by whom; None if it cannot."""
-    memory: tuple[str, str] | None = None
-    """The twin functions to keep what memory holds, and to give it that again; None if it cannot."""
+    mute: str = ""
+    """The exported function that switches kernels off and on; empty if it is one of the functions for judges."""
+    has_judge_functions: bool = False
+    """Whether the twin has functions for judges (`twin_functions`): to run some blocks of each launch alone, to record
+    launches, operators, and what is written to memory by whom, to keep what memory holds, and to name the device."""
     copy: str = ""
     """The twin function that copies memory on a stream, as CUDA's does; empty if streams are not checked."""
-    disguise: str = ""
-    """The twin function to give the device the name of a GPU; empty if it has none to tell it by."""
     reports: tuple[str, str] | None = None
     """The twin functions to collect findings and to return them; None if PyTorch raises findings itself."""
     variables: tuple[tuple[str, str], ...] = ()
@@ -52,11 +47,11 @@ class Device:
 
     def make_mute(self, on: bool) -> None:
         """Switch kernels off, so that they do nothing, or on again."""
-        self.twin()[self.mute](int(on))
+        (twin_function("mute") if self.has_judge_functions else self.twin()[self.mute])(int(on))
 
     def leave_out_all_but(self, blocks: int) -> None:
         """Simulate only this many blocks of each launch."""
-        self.twin()[self.run_alone](blocks)
+        twin_function("run_alone")(blocks)
 
     def open_record(self, file: Path, key: Path) -> None:
         """Open the file of all records, if the twin can; no Python sees the key, which the twin reads.
@@ -64,38 +59,43 @@ class Device:
         Raises:
             UnsupportedError: The file or the key cannot be opened.
         """
-        if self.records is None:
+        if not self.has_judge_functions:
             return
         from opbridge.twins.cuda.torch_device.native import load
 
-        if not self.twin()[self.records[0]](os.fsencode(file), os.fsencode(key)):
+        if not twin_function("open_record")(os.fsencode(file), os.fsencode(key)):
             raise UnsupportedError(f"{file}: the twin cannot open the file of its records")
-        load().record_operators()
+        load().record_operators(address_of("operator_was_called"), address_of("framework_copied"))
 
     @contextmanager
     def recording(self, name: str, most: int) -> Iterator[None]:
-        """Record launches and operators under a name, and at most so many bytes of memory, if the twin can."""
-        if self.records is None:
+        """Record launches and operators under a name, and at most so many bytes of memory, if the twin can.
+
+        The last entry is an operator that the judge expects: without it, operators are not heard any more.
+        """
+        if not self.has_judge_functions:
             yield
             return
-        record = self.twin()[self.records[1]]
-        record.argtypes = [ctypes.c_char_p, ctypes.c_size_t]
+        from opbridge.twins.cuda.torch_device.native import load
+
+        record = twin_function("record")
         record(name.encode(), most)
         try:
             yield
         finally:
+            load().call_an_operator()
             record(None, 0)
 
     def keep_memory(self) -> bool:
         """Keep what memory holds; return whether the twin can."""
-        if self.memory is not None:
-            self.twin()[self.memory[0]]()
-        return self.memory is not None
+        if self.has_judge_functions:
+            twin_function("keep_memory")()
+        return self.has_judge_functions
 
     def take_back_memory(self) -> None:
         """Give memory what it held when it was kept; what was allocated since then holds NaN."""
-        if self.memory is not None:
-            self.twin()[self.memory[1]]()
+        if self.has_judge_functions:
+            twin_function("take_back_memory")()
 
     def use(self, outputs: Iterable[Any]) -> None:
         """Use outputs on the current stream, which shows whether it waits for the streams that wrote them."""
@@ -110,11 +110,11 @@ class Device:
 
     def hide(self) -> None:
         """Hide what tells this device and this build of PyTorch from a GPU and its build."""
-        if not self.disguise:
+        if not self.has_judge_functions:
             return
         import torch
 
-        self.twin()[self.disguise](b"NVIDIA A100-SXM4-80GB")
+        twin_function("name_device")(b"NVIDIA A100-SXM4-80GB")
         plain = torch.__version__.partition("+")[0]
         torch.__version__ = torch.torch_version.TorchVersion(f"{plain}+cu{torch.version.cuda.replace('.', '')}")
         torch.version.__version__ = str(torch.__version__)
@@ -156,19 +156,15 @@ CUDA = Device(
     "cuda",
     "opbridge.analysis.judge.process.preloaded_cuda",
     cuda.LIBRARY,
-    "ob_twin_mute",
-    run_alone="ob_twin_run_alone",
-    records=("ob_twin_open_record", "ob_twin_record"),
-    memory=("ob_twin_keep_memory", "ob_twin_take_back_memory"),
+    has_judge_functions=True,
     copy="cudaMemcpyAsync",
-    disguise="ob_twin_name_device",
     variables=(("OPBRIDGE_CUDA_TWIN", ""), ("CUDA_VISIBLE_DEVICES", "0")),
 )
 NPU = Device(
     "npu",
     "opbridge.analysis.judge.process.preloaded_npu",
     ascend.LIBRARY,
-    "ob_ascend_mute",
+    mute="ob_ascend_mute",
     reports=("ob_ascend_attach_host", "ob_ascend_take_reports"),
     # Do not load an installed torch_npu: the stand-in takes its name here.
     variables=(("TORCH_DEVICE_BACKEND_AUTOLOAD", "0"), ("OPBRIDGE_NPU_DEVICES", "1")),

@@ -26,6 +26,8 @@ _OPERATOR = struct.Struct("<dd")
 _COUNT = struct.Struct("<Q")
 _COUNTS = {b"h": "to_host", b"d": "to_device", b"s": "by_host"}
 """The entries that have a number of bytes, and what each adds to."""
+_OF_JUDGE = "aten::neg"
+"""The operator without elements that a judge calls at the end of each record."""
 _ALL = (1 << 64) - 1
 _GLANCE = 0.1
 
@@ -53,6 +55,9 @@ class Record:
     """The bytes that copies brought to the host, and from there to the device."""
     by_host: int = 0
     """The bytes of memory that the host wrote and shares with kernels, after these wrote to such memory."""
+    is_deaf: bool = False
+    """Whether it has ended without the operator that the judge itself called last."""
+    _heard: bool = field(default=False, repr=False, compare=False)
 
     def add(self, kind: bytes, data: bytes) -> None:
         """Add an entry."""
@@ -64,7 +69,11 @@ class Record:
             setattr(self, _COUNTS[kind], getattr(self, _COUNTS[kind]) + _COUNT.unpack(data)[0])
         elif kind == b"c" and len(data) > _OPERATOR.size:
             elements, products = _OPERATOR.unpack_from(data)
-            self.operations += operations_told(data[_OPERATOR.size :].decode(errors="replace"), elements, products)
+            name = data[_OPERATOR.size :].decode(errors="replace")
+            self.operations += operations_told(name, elements, products)
+            self._heard = name == _OF_JUDGE and elements == 0
+        elif kind == b"e":
+            self.is_deaf = not self._heard
 
 
 @dataclass(frozen=True)

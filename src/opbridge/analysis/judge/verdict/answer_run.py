@@ -68,7 +68,7 @@ def run_answer(
     own.write_bytes(answer.content)
     cell = Cell(folder, Cache().root, (job.reference, answer.path), (given,))
     found: Judgement | None = None
-    channel, has_records = RecordChannel(folder.parent), answer.form.device.records is not None
+    channel, has_records = RecordChannel(folder.parent), answer.form.device.has_judge_functions
     files = (channel.file, channel.key_file) if has_records else None
     to_do = AnswerJob(own, answer.form, job.format.answer, job.seeds[0], job.with_gradients, given, cell, files)
     starting = Starting(f"building {answer.path.name}", until="built", patience=2)
@@ -89,7 +89,7 @@ def _given(
     job: ReferenceJob, form: AnswerFormat, expected: Expected, given: Path
 ) -> tuple[tuple[Trial, ...], Trial | None]:
     """Copy the inputs of the trials for the answer; return the trials without what it must not know."""
-    vast = expected.vast if form.device.run_alone else None
+    vast = expected.vast if form.device.has_judge_functions else None
     for trial in (*expected.trials, *([vast] if vast else [])):
         for name in (trial.initial_file, trial.inputs_file):
             _copied(job, name, given)

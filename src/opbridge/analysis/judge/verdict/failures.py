@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from opbridge.analysis.judge.answer.native_imports import RefusedCodeError
 from opbridge.analysis.judge.judgement import ENDLESS, MACHINE, TIME, Judgement, Reason, Verdict
 from opbridge.analysis.judge.process.jobs import MUTED, Trial, telling
 from opbridge.analysis.judge.process.run_record import ON_GPU, Run
@@ -33,6 +34,9 @@ def of_error(error: dict[str, Any], trial: Trial | None, shapes: tuple[str, ...]
     """Return the judgement of an answer that raised an error, with `trial` or, if it is None, while it was built."""
     message = str(error["message"])
     shape, seed = (trial.shown, trial.seed) if trial else ("", None)
+    if error["kind"] == RefusedCodeError.__name__:
+        reason = Reason("judge", message.splitlines()[0], "compute from the arguments alone", error["place"])
+        return Judgement(Verdict.CHEATING, (reason,), shapes=shapes)
     finding = _FINDING.search(message)
     if finding and finding["what"].startswith(_OF_PYTORCH):
         reason = Reason(

@@ -13,6 +13,7 @@ from pathlib import Path
 from types import CodeType, FrameType
 from typing import Any
 
+from opbridge.analysis.judge.answer.native_imports import check_imports
 from opbridge.analysis.judge.judgement import Reason
 
 _GUARDED = (
@@ -47,6 +48,11 @@ _EVENTS = {
     "sys.setprofile": "call stack",
 }
 
+_LOADING = {"import": 1, "ctypes.dlopen": 0}
+"""The events before a native library is loaded, and which argument is its path."""
+_SYSTEM = ("/usr/", "/lib")
+"""The folders of the system, which no answer can write to."""
+
 
 class Watch:
     """Observe an answer in its folder, from before it is loaded; `findings` returns what it did."""
@@ -54,6 +60,7 @@ class Watch:
     def __init__(self, folder: str, allowed: tuple[str, ...]) -> None:
         self._folder = os.path.join(folder, "")
         self._allowed = (folder, *allowed)
+        self._installed = (sys.prefix, sys.base_prefix, _OPBRIDGE, *_SYSTEM)
         self._before = dict(_functions())
         self._seen: dict[str, Reason] = {}
         sys.addaudithook(self._heard)
@@ -74,6 +81,8 @@ class Watch:
         return not is_own and getattr(function, "__wrapped__", None) is self._before[name]
 
     def _heard(self, event: str, arguments: tuple[Any, ...]) -> None:
+        if event in _LOADING:
+            self._check_library(event, arguments)
         kind = _EVENTS.get(event)
         if kind is None:
             return
@@ -85,6 +94,12 @@ class Watch:
             return
         text = f"it opens {what}" if kind == "file" else f"it reaches out by {event}"
         self._seen.setdefault(f"{event}{what}", Reason(kind, text, _TO_COMPUTE, place))
+
+    def _check_library(self, event: str, arguments: tuple[Any, ...]) -> None:
+        """Raise RefusedCodeError before a library of the answer is loaded that may not be."""
+        path = arguments[_LOADING[event]] if len(arguments) > _LOADING[event] else None
+        if isinstance(path, (str, bytes)) and not os.path.abspath(os.fsdecode(path)).startswith(self._installed):
+            check_imports(os.fsdecode(path))
 
     def _place(self, frame: FrameType | None) -> str | None:
         """Return the place in the answer that did this, directly or by the standard library; None if others did."""

@@ -133,6 +133,8 @@ def _damage_of_records(run: Run, trials: tuple[Trial, ...]) -> str:
         return ""
     if run.records.is_damaged:
         return "it writes to the records of the twin"
+    if any(call.is_deaf for call in run.records.calls):
+        return "it keeps operators from the records of the twin"
     is_whole = all(
         _calls_recorded(run.records, trial) == run.ran[trial.number]["calls"]
         for trial in trials

@@ -2,10 +2,16 @@
 #ifndef OPBRIDGE_TORCH_DEVICE_CUDA_OPERATOR_RECORD_H
 #define OPBRIDGE_TORCH_DEVICE_CUDA_OPERATOR_RECORD_H
 
+#include <stdint.h>
+
 namespace opbridge::simulated {
 
 // From now on, on every thread and on every device, whatever modes of Python and guards of the dispatcher say.
-void record_operators();
+// The twin has two functions that receive them, at these addresses.
+void record_operators(uintptr_t of_operators, uintptr_t of_copies);
+
+// Calls an operator without elements, below all modes: a record that does not have it has missed others, too.
+void call_an_operator();
 
 }  // namespace opbridge::simulated
 

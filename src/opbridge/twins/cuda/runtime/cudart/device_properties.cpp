@@ -5,6 +5,7 @@
 #include <string>
 
 #include "device.h"
+#include "engine/judge_functions.h"
 #include "memory.h"
 #include "state.h"
 
@@ -35,8 +36,7 @@ void say_most_texels(cudaDeviceProp& p) {
 
 }  // namespace
 
-// Gives the device another name, by which programs cannot tell it from the GPU that it stands for.
-extern "C" void ob_twin_name_device(const char* name) { device_name() = name; }
+void opbridge_twin::name_device(const char* name) { device_name() = name; }
 
 cudaError_t cudaGetDeviceProperties(cudaDeviceProp* p, int device) {
   if (p == nullptr) return noted(cudaErrorInvalidValue);

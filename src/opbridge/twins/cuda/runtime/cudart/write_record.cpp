@@ -5,18 +5,25 @@
 #include <string.h>
 #include <unistd.h>
 
-#include <atomic>
+#include <algorithm>
+#include <array>
 #include <map>
-#include <mutex>
-#include <set>
 #include <string>
 
+#include "closed_pages.h"
 #include "engine/host_guard.h"
+#include "engine/judge_functions.h"
 #include "memory.h"
 
 namespace opbridge_twin {
 
 namespace {
+
+// What an allocation holds, by where it begins.
+struct Known {
+  const char* begin;
+  uint64_t hash;
+};
 
 // What goes to the file are entries: a token of eight bytes, the kind, the number of bytes in eight bytes, and the
 // bytes.  Memory that was written is of the kind 'k' if kernels wrote it, or 'o'; 'l' is a launch, 'c' a call of an
@@ -24,25 +31,20 @@ namespace {
 // it shares with kernels, after one of these wrote to any, 'b' the name of what follows, and 'e' its end.  Only who
 // knows the key can write the next token.
 struct Record {
-  std::mutex mutex;
   int file = -1;
+  bool is_begun = false, is_kept = false;  // the record; that of memory, too
+  bool is_shared_by_kernels = false;       // whether a kernel wrote to memory that the host may read
   uint64_t key[2] = {0, 0};
   uint64_t entries = 0;
-  size_t left = 0;                        // bytes that the file may still take
-  size_t unread = 0;                      // bytes that may still be compared
-  std::map<const char*, uint64_t> known;  // the hash of what each allocation holds, by where it begins
-  std::set<const char*> of_libraries;     // allocations that libraries write to
-  bool is_shared_by_kernels = false;      // whether a kernel wrote to memory that the host may read
+  size_t left = 0;    // bytes that the file may still take
+  size_t unread = 0;  // bytes that may still be compared
+  size_t library_count = 0;
+  std::array<const char*, 512> of_libraries{};  // allocations that libraries write to
+  std::array<Known, 1 << 13> known{};           // a table with open addresses
 };
 
-Record& record() {
-  static Record& one = *new Record;  // kernels may be launched in destructors too
-  return one;
-}
-
-// Whether there is a record, and one of memory.  They change under the mutex, and are read before it is taken so that
-// launches without a record cost nothing; a record begins and ends while no kernel runs.
-std::atomic<bool> is_begun{false}, is_kept{false};
+ClosedPages<Record> pages;  // without a destructor: kernels may be launched while the process ends
+using Held = ClosedPages<Record>::Held;
 
 // FNV-1a: it only has to tell that memory has changed.
 uint64_t hash_of(const char* begin, size_t bytes) {
@@ -89,14 +91,25 @@ void enter_memory(Record& all, char who, const char* begin, size_t bytes) {
   enter(all, who, begin, bytes);
 }
 
+// Where the table has an allocation, or room for it; null if it is full.
+Known* place_of(Record& all, const char* begin) {
+  const size_t most = all.known.size(), first = mixed(reinterpret_cast<uintptr_t>(begin)) % most;
+  for (size_t i = 0; i < most; ++i) {
+    Known& one = all.known[(first + i) % most];
+    if (one.begin == nullptr || one.begin == begin) return &one;
+  }
+  return nullptr;
+}
+
 // Whether the allocation holds something else than when this was last asked.
 bool has_changed(Record& all, const char* begin, size_t bytes) {
   if (bytes > all.unread) return false;
   all.unread -= bytes;
   const uint64_t hash = hash_of(begin, bytes);
-  const auto [found, is_new] = all.known.try_emplace(begin, hash);
-  const bool changed = is_new || found->second != hash;
-  found->second = hash;
+  Known* const found = place_of(all, begin);
+  if (found == nullptr) return true;  // the table is full
+  const bool changed = found->begin == nullptr || found->hash != hash;
+  *found = {begin, hash};
   return changed;
 }
 
@@ -108,12 +121,13 @@ void enter_changes(Record& all, char who) {
   open_pages();
   each_allocation([&](const char* begin, size_t bytes, bool is_shared) {
     if (!has_changed(all, begin, bytes)) return;
-    const char by = all.of_libraries.count(begin) != 0 ? 'k' : who;
+    const auto end = all.of_libraries.begin() + all.library_count;
+    const char by = std::find(all.of_libraries.begin(), end, begin) != end ? 'k' : who;
     enter_memory(all, by, begin, bytes);
     if (is_shared && by == 'o' && all.is_shared_by_kernels) enter_count(all, 's', bytes);
     all.is_shared_by_kernels |= is_shared && by == 'k';
   });
-  all.of_libraries.clear();
+  all.library_count = 0;
 }
 
 // What each allocation held when this was asked, by where it begins.
@@ -125,100 +139,82 @@ std::map<const char*, std::string>& memory_before() {
 }  // namespace
 
 void others_wrote() {
-  if (!is_begun) return;
-  Record& all = record();
-  const std::lock_guard<std::mutex> lock(all.mutex);
-  enter(all, 'l', nullptr, 0);
-  if (is_kept) enter_changes(all, 'o');
+  if (!pages.is_made()) return;
+  const Held all(pages);
+  if (!all->is_begun) return;
+  enter(*all, 'l', nullptr, 0);
+  if (all->is_kept) enter_changes(*all, 'o');
 }
 
 void kernels_wrote() {
-  if (!is_kept) return;
-  Record& all = record();
-  const std::lock_guard<std::mutex> lock(all.mutex);
-  enter_changes(all, 'k');
+  if (!pages.is_made()) return;
+  const Held all(pages);
+  if (all->is_kept) enter_changes(*all, 'k');
 }
 
 void library_writes(const void* address) {
   const void* begin = nullptr;
   size_t bytes = 0;
-  if (!is_begun) return;
-  Record& all = record();
-  const std::lock_guard<std::mutex> lock(all.mutex);
-  if (!find_allocation(address, begin, bytes)) return;
-  enter(all, 'l', nullptr, 0);
-  if (is_kept) all.of_libraries.insert(static_cast<const char*>(begin));
+  if (!pages.is_made()) return;
+  const Held all(pages);
+  if (!all->is_begun || !find_allocation(address, begin, bytes)) return;
+  enter(*all, 'l', nullptr, 0);
+  if (all->is_kept && all->library_count < all->of_libraries.size())
+    all->of_libraries[all->library_count++] = static_cast<const char*>(begin);
 }
 
 void crossed(bool to_host, size_t bytes) {
-  if (!is_begun) return;
-  Record& all = record();
-  const std::lock_guard<std::mutex> lock(all.mutex);
-  enter_count(all, to_host ? 'h' : 'd', bytes);
+  if (!pages.is_made()) return;
+  const Held all(pages);
+  if (all->is_begun) enter_count(*all, to_host ? 'h' : 'd', bytes);
 }
 
-}  // namespace opbridge_twin
-
-// Opens the file that records go to, and reads the key from a file next to it, for the rest of the process.  Returns
-// whether both could be done.
-extern "C" int ob_twin_open_record(const char* path, const char* key) {
-  using namespace opbridge_twin;
-  Record& all = record();
-  const std::lock_guard<std::mutex> lock(all.mutex);
+int open_record(const char* path, const char* key) {
+  if (!pages.make()) return 0;
+  const Held all(pages);
   const int secret = open(key, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
-  const bool is_read = secret >= 0 && read(secret, all.key, sizeof(all.key)) == sizeof(all.key);
+  const bool is_read = secret >= 0 && read(secret, all->key, sizeof(all->key)) == sizeof(all->key);
   if (secret >= 0) close(secret);
-  all.file = is_read ? open(path, O_WRONLY | O_NOFOLLOW | O_CLOEXEC) : -1;
-  return all.file >= 0;
+  all->file = is_read ? open(path, O_WRONLY | O_NOFOLLOW | O_CLOEXEC) : -1;
+  return all->file >= 0;
 }
 
-// Begins a record with a name, with at most so many bytes of memory; without a name, ends it.  Memory as it is now
-// counts as known.
-extern "C" void ob_twin_record(const char* name, size_t most) {
-  using namespace opbridge_twin;
-  Record& all = record();
-  const std::lock_guard<std::mutex> lock(all.mutex);
-  if (is_kept) enter_changes(all, 'o');
-  if (name == nullptr) enter(all, 'e', nullptr, 0);
-  is_begun = name != nullptr && all.file >= 0;
-  is_kept = is_begun && most > 0;
-  all.known.clear();
-  all.is_shared_by_kernels = false;
-  all.left = 0;
-  all.unread = 4 * most;
-  if (is_kept) enter_changes(all, 'o');  // there is no room for these
-  all.left = most;
-  if (is_begun) enter(all, 'b', name, strlen(name));
+void record(const char* name, size_t most) {
+  if (!pages.is_made()) return;
+  const Held all(pages);
+  if (all->is_kept) enter_changes(*all, 'o');
+  if (name == nullptr) enter(*all, 'e', nullptr, 0);
+  all->is_begun = name != nullptr && all->file >= 0;
+  all->is_kept = all->is_begun && most > 0;
+  all->known.fill({});
+  all->is_shared_by_kernels = false;
+  all->left = 0;
+  all->unread = 4 * most;
+  if (all->is_kept) enter_changes(*all, 'o');  // there is no room for these
+  all->left = most;
+  if (all->is_begun) enter(*all, 'b', name, strlen(name));
 }
 
-// PyTorch has called an operator: its name, the elements of its largest tensor, and the products and sums that it takes
-// if it is a product of matrices, a convolution or attention.
-extern "C" void ob_twin_operator(const char* name, double elements, double products) {
-  using namespace opbridge_twin;
-  if (!is_begun) return;
-  Record& all = record();
-  const std::lock_guard<std::mutex> lock(all.mutex);
+void operator_was_called(const char* name, double elements, double products) {
+  if (!pages.is_made()) return;
+  const Held all(pages);
+  if (!all->is_begun) return;
   std::string entry(reinterpret_cast<const char*>(&elements), sizeof(elements));
   entry.append(reinterpret_cast<const char*>(&products), sizeof(products));
   entry += name;
-  enter(all, 'c', entry.data(), entry.size());
+  enter(*all, 'c', entry.data(), entry.size());
 }
 
-// PyTorch has copied bytes to the host, or from there to the device.
-extern "C" void ob_twin_crossed(int to_host, size_t bytes) { opbridge_twin::crossed(to_host != 0, bytes); }
+void framework_copied(int to_host, size_t bytes) { crossed(to_host != 0, bytes); }
 
-// Keeps what memory holds now.
-extern "C" void ob_twin_keep_memory() {
-  using namespace opbridge_twin;
+void keep_memory() {
   open_pages();
   memory_before().clear();
   each_allocation([](const char* begin, size_t bytes, bool) { memory_before()[begin].assign(begin, bytes); });
   close_to_host();
 }
 
-// Gives memory what it held when it was kept.  What was allocated since then holds NaN.
-extern "C" void ob_twin_take_back_memory() {
-  using namespace opbridge_twin;
+void take_back_memory() {
   open_pages();
   each_allocation([](char* begin, size_t bytes, bool) {
     const auto found = memory_before().find(begin);
@@ -232,3 +228,5 @@ extern "C" void ob_twin_take_back_memory() {
   memory_before().clear();
   close_to_host();
 }
+
+}  // namespace opbridge_twin

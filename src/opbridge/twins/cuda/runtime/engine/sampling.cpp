@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "host_guard.h"
+#include "judge_functions.h"
 #include "profile.h"
 
 extern "C" {
@@ -150,8 +151,8 @@ void ob_twin_enroll(const char* unit, const char* name, ob_twin_body body) {
   state.enrolled[{library_of(unit), unit, name}] = body;
 }
 
-extern "C" void ob_twin_mute(int on) { opbridge_twin::muted = on != 0; }
+void opbridge_twin::mute(int on) { muted = on != 0; }
 
-extern "C" void ob_twin_run_alone(unsigned blocks) { opbridge_twin::alone = blocks; }
+void opbridge_twin::run_alone(unsigned blocks) { alone = blocks; }
 
 extern "C" int ob_twin_leaves_blocks_out() { return opbridge_twin::leaves_blocks_out() ? 1 : 0; }
