@@ -14,10 +14,12 @@ from forked_python import PYTHON
 from tests.helpers.answers import (
     deceptions,
     extension,
+    forging_extension,
     honest,
     honest_extension,
     honest_features,
     honest_features_extension,
+    honest_programs,
     native_extension,
 )
 from tests.helpers.answers.of_calls import IN_CPP, PROBES
@@ -36,11 +38,14 @@ ATTACKS = {
     for kind, cases in deceptions.BY_CLASS.items()
     for name, case in list(cases.items())[: None if ALL else 1]
 }
-ALL_HONEST = {**honest.ANSWERS, **honest_features.ANSWERS}
+ALL_HONEST = {**honest.ANSWERS, **honest_features.ANSWERS, **honest_programs.ANSWERS}
 HONEST = list(ALL_HONEST)[:: 1 if ALL else 4]
-BELIEVED = {"tolerance: factors of seventeen bits"}
-"""Those that are still believed: each error is one of some roundings, as the reference's own."""
-HIDDEN = ("its arguments", "whether the build is for GPUs", "properties of the device", "backends")
+BELIEVED = {"tolerance: factors of seventeen bits", "records that are forged: a record whose pages it opens"}
+"""Those that are still believed: errors as of some roundings, and pages that a function opens which nobody linked."""
+HIDDEN = (
+    *("its arguments", "whether the build is for GPUs", "properties of the device", "backends", "who makes extensions"),
+    *("the name of the device", "the clock", "the clock of C++", "events of the device"),
+)
 """What the process of an answer shows as on a machine with a GPU."""
 TOLD_BY_TEXT = {name: text for name, (_, text) in {**MACHINE, **PROBES, **IN_CPP}.items() if name not in HIDDEN}
 
@@ -50,7 +55,7 @@ def builds(tmp_path_factory: pytest.TempPathFactory) -> None:
     """Leave the extensions in the cache, where no answer could leave them for the next."""
     needs_confinement()
     folder = tmp_path_factory.mktemp("extensions")
-    for module in (extension, native_extension, honest_extension, honest_features_extension):
+    for module in (*(extension, native_extension, forging_extension, honest_extension, honest_features_extension),):
         (folder / "extension.py").write_text("import opbridge.cuda_twin\n" + module.EXTENSION)
         subprocess.run([PYTHON, "extension.py"], cwd=folder, check=True)
 

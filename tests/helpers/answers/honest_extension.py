@@ -12,6 +12,7 @@ extension = load_inline(
     name="honest",
     cpp_sources="""
 torch::Tensor relu_of(torch::Tensor x, double s);
+std::tuple<torch::Tensor, double> relu_timed(torch::Tensor x, double s);
 void relu_into(torch::Tensor x, torch::Tensor y, double s);
 torch::Tensor relu_by_fours(torch::Tensor x, double s);
 torch::Tensor relu_on_a_stream(torch::Tensor x, double s);
@@ -29,6 +30,7 @@ std::vector<torch::Tensor> both(torch::Tensor x);
 torch::Tensor norm_of(torch::Tensor x, torch::Tensor m, torch::Tensor v, torch::Tensor w, torch::Tensor b);
 """,
     cuda_sources="""
+#include <chrono>
 #include <ATen/cuda/CUDAContext.h>
 #include <cooperative_groups.h>
 #include <cublas_v2.h>
@@ -127,6 +129,12 @@ torch::Tensor relu_of(torch::Tensor x, double s) {
   relu_into(x, y, s);
   return y;
 }
+std::tuple<torch::Tensor, double> relu_timed(torch::Tensor x, double s) {
+  const auto start = std::chrono::steady_clock::now();
+  auto y = relu_of(x, s);
+  cudaDeviceSynchronize();
+  return {y, std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count()};
+}
 torch::Tensor relu_by_fours(torch::Tensor x, double s) {
   auto y = torch::empty_like(x);
   relu_kernel<float, 4><<<blocks(x, 4), 256>>>(x.data_ptr<float>(), y.data_ptr<float>(), s, x.numel());
@@ -224,8 +232,8 @@ torch::Tensor norm_of(torch::Tensor x, torch::Tensor m, torch::Tensor v, torch::
   return y;
 }
 """,
-    functions=["relu_of", "relu_into", "relu_by_fours", "relu_on_a_stream", "relu_in_turns", "relu_half", "product_of",
-               "product_by_tiles", "tanh_of", "sums", "sums_by_warps", "sums_by_groups", "softmax_of", "scaled_rows",
-               "both", "norm_of"],
+    functions=["relu_of", "relu_timed", "relu_into", "relu_by_fours", "relu_on_a_stream", "relu_in_turns",
+               "relu_half", "product_of", "product_by_tiles", "tanh_of", "sums", "sums_by_warps", "sums_by_groups",
+               "softmax_of", "scaled_rows", "both", "norm_of"],
 )
 '''

@@ -86,7 +86,7 @@ IN_CPP = {
     )
     for name, text in (
         ("variables in C++", 'bool differs() { return getenv("OPBRIDGE_CUDA_TWIN") != nullptr; }'),
-        ("the clock in C++", "bool differs() { return std::chrono::steady_clock::now() - begin > limit; }"),
+        ("the processor's clock in C++", "bool differs() { return __rdtsc() - begin > limit; }"),
         ("files in C++", 'bool differs() { return fopen("/proc/driver/nvidia/version", "r") == nullptr; }'),
         ("the compiler of kernels", "__global__ void k(bool* y) {\n#ifdef __x86_64__\n  *y = true;\n#endif\n}"),
         (

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from tests.helpers.answers.extension import EXTENSION as OTHER
 from tests.helpers.answers.extension import answer
+from tests.helpers.answers.honest_extension import EXTENSION
 
 RELU = "return extension.scaled_relu(x, self.scale)"
 MACHINE = {
@@ -41,6 +43,22 @@ MACHINE = {
             "start = time.perf_counter()\ny = extension.scaled_relu(x, self.scale)\ntorch.cuda.synchronize()\n"
             "return y if time.perf_counter() - start > 5e-5 else x",
             top="import time\n",
+        ),
+    ),
+    "the clock of C++": (
+        "relu",
+        EXTENSION
+        + answer(
+            "relu", "y, seconds = extension.relu_timed(x, self.scale)\nreturn y if seconds > 5e-5 else x"
+        ).removeprefix(OTHER),
+    ),
+    "events of the device": (
+        "relu",
+        answer(
+            "relu",
+            "begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))\nbegin.record()\n"
+            "y = extension.scaled_relu(x, self.scale)\nend.record()\nend.synchronize()\n"
+            "return y if begin.elapsed_time(end) > 0.05 else x",
         ),
     ),
 }

@@ -51,6 +51,11 @@ REPLACED = ("memcpy", "memmove", "memset")
 """C library functions that the twin replaces by its own where memory is checked."""
 HEAP = ("malloc", "free", "_Znwm", "_Znam", "_ZdlPv", "_ZdlPvm", "_ZdaPv", "_ZdaPvm")
 """Functions that allocate and free memory, which device code may use too."""
+_CLOCKS = (
+    *("clock_gettime", "gettimeofday", "time"),
+    *(f"_ZNSt6chrono3_V212{kind}_clock3nowEv" for kind in ("steady", "system")),
+)
+"""Functions that read clocks, which go slowly where a program is judged."""
 PLACES = ("-gdwarf-4", "-g1")
 """Line tables for reports, in DWARF 4, for which addr2line reports the right file of inlined lines.
 
@@ -119,5 +124,5 @@ def link_flags(checks: bool, runtime: Path) -> tuple[str, ...]:
 
     The loader also looks in the folder of the kernel, so that both files can be moved together.
     """
-    wrapped = tuple(f"-Wl,--wrap={name}" for name in (*REPLACED, *HEAP)) if checks else ()
+    wrapped = tuple(f"-Wl,--wrap={name}" for name in (*REPLACED, *HEAP, *_CLOCKS)) if checks else ()
     return (*wrapped, str(runtime), "-Wl,-rpath,$ORIGIN", f"-Wl,-rpath,{runtime.parent}")

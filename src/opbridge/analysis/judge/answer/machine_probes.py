@@ -1,14 +1,16 @@
-"""Find in the text of an answer what tells one machine from another: variables, files, clocks, the device's name."""
+"""Find in the text of an answer what tells one machine from another: variables, files, folders, processors."""
 
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 
 _EVERYWHERE = "compute the same everywhere"
 _PLACES = ("/proc/", "/sys/", "/dev/fd/", "/dev/nvidia")
 """Files that say where a process runs; the judge's own folders are not to be seen."""
-_CLOCKS = ("time", "perf_counter", "monotonic", "process_time", "thread_time", "clock_gettime")
+_CLOCKS = ("process_time", "thread_time", "clock_gettime")
+"""Clocks that do not go slowly in the process of an answer (`clocks`), as others do."""
 _MACHINE = {
     "shutil": ("which",),
     "importlib": ("find_spec",),
@@ -23,12 +25,15 @@ _MACHINE = {
 }
 """Names by module that distinguish machines.  No model needs them; code that builds an extension may use them."""
 _ENVIRONMENT = ("environ", "environb", "getenv", "getenvb")
-_NEEDED = ("CUDA", "TORCH", "MAX_JOBS", "OMP", "CXX", "CC", "PATH", "NVCC", "HOME", "PYTORCH")
-"""Prefixes of the environment variables that building an extension needs."""
+NEEDED = (
+    r"(?:(?:CUDA|TORCH|MAX_JOBS|OMP|MKL|CXX|CC|PATH|NVCC|HOME|PYTORCH|TMP|TEMP|XDG|LOCAL_RANK|RANK|WORLD_SIZE|NO_COLOR)"
+    r"\w*|\w*(?:DEBUG|VERBOSE|LOG_?LEVEL|PROFIL|BENCHMARK|AUTOTUNE)\w*)"
+)
+"""Environment variables that building an extension needs, and those that ask a program for more messages."""
 
 
 def probes(tree: ast.AST) -> Iterator[tuple[int, str, str, str]]:
-    """Yield what tells one machine from another: variables, files, clocks and the name of the device."""
+    """Yield what tells one machine from another: variables, files, folders and processors."""
     allowed = {id(node) for node in ast.walk(tree) for node in _environments_used_well(node)}
     in_classes = {id(node) for part in ast.walk(tree) if isinstance(part, ast.ClassDef) for node in ast.walk(part)}
     for node in _run_by_others(tree):
@@ -38,8 +43,6 @@ def probes(tree: ast.AST) -> Iterator[tuple[int, str, str, str]]:
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value.startswith(_PLACES):
             yield line, "file", f"the machine, by {node.value}", _EVERYWHERE
         for whose, name, shown in named(node):
-            if name == "get_device_name":
-                yield line, "machine", f"the name of the device, by {shown}", _EVERYWHERE
             if id(node) not in in_classes:
                 continue
             if whose == "time" and name.removesuffix("_ns") in _CLOCKS:
@@ -75,7 +78,7 @@ def _environments_used_well(node: ast.AST) -> Iterator[ast.AST]:
         owner, asked, writes = node.comparators[0], node.left, False
     else:
         return
-    is_needed = isinstance(asked, ast.Constant) and str(asked.value).startswith(_NEEDED)
+    is_needed = isinstance(asked, ast.Constant) and re.fullmatch(NEEDED, str(asked.value)) is not None
     if _is_environment(owner) and (writes or is_needed):
         yield owner
 

@@ -6,7 +6,7 @@ import ast
 import re
 from collections.abc import Iterator
 
-from opbridge.analysis.judge.answer.machine_probes import named, probes
+from opbridge.analysis.judge.answer.machine_probes import NEEDED, named, probes
 from opbridge.analysis.judge.judgement import Reason
 
 _OF_THE_JUDGE = ("__main__", "opbridge.analysis.judge", "opbridge.verify.check", "opbridge.judging", "opbridge.check")
@@ -35,16 +35,18 @@ _ABOUT_DISPATCH = (
 _IN_CPP = re.compile(
     r"\b(?:ob_twin_\w+|ob_ascend_\w+|opbridge_twin|(?:Exclude|Include|ForceDispatch)DispatchKeyGuard|ForceDispatchKeyGuard"
     r"|TorchDispatchModeTLS|DispatchKey::Python\w*|PythonTLSSnapshot|DisableTorchDispatch|RecordFunctionGuard"
-    r"|DisableRecordFunctionGuard|enableRecordFunction|at::(?:cpu|native|meta|compositeexplicit\w*)::|PyEval_\w*Frame\w*|PyThreadState_\w*Frame"
-    r"|dlv?sym|dlm?open|dladdr|dl_iterate_phdr|(?:steady|system|high_resolution)_clock|clock_gettime|gettimeofday"
+    r"|DisableRecordFunctionGuard|enableRecordFunction|set_record_function_tls_"
+    r"|clear(?:Global|ThreadLocal)?Callbacks|(?:remove|disable)Callback|_*no_sanitize\w*"
+    r"|at::(?:cpu|native|meta|compositeexplicit\w*)::|PyEval_\w*Frame\w*|PyThreadState_\w*Frame"
+    r"|dlv?sym|dlm?open|dladdr|dl_iterate_phdr"
     r"|__rdtscp?|__(?:x86_64|amd64|i386|aarch64|arm)__|_M_(?:X64|IX86|ARM64))\b"
-    r'|"/proc/|(?<![.\w])(?:secure_)?getenv\(\\?"(?!CUDA|TORCH|PYTORCH|NVCC|CXX|OMP)'
+    r'|"/proc/|(?<![.\w])(?:secure_)?getenv\(\\?"(?!' + NEEDED + r'\\?")'
 )
-"""C++ names that switch off a recorder, inspect callers, or distinguish machines."""
+"""C++ names that switch off a recorder or checks, inspect callers, or distinguish machines."""
 _COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
 _SECRETS = {
     **dict.fromkeys(_ABOUT_FRAMES, ("call stack", _TO_COMPUTE)),
-    **dict.fromkeys(("__globals__", "__code__", "__closure__", "__module__"), ("functions of others", _TO_COMPUTE)),
+    **dict.fromkeys(("__globals__", "__code__", "__closure__"), ("functions of others", _TO_COMPUTE)),
     "get_objects": ("objects of others", _TO_COMPUTE),
     "get_referrers": ("objects of others", _TO_COMPUTE),
     "settrace": ("call stack", "leave tracing to debuggers"),

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from opbridge.analysis.judge.process.clocks import SLOWER, slow_clocks
 from opbridge.analysis.judge.process.twin_functions import address_of, twin_function
 from opbridge.base.errors import KernelError, UnsupportedError
 from opbridge.twins import ascend, cuda
@@ -109,15 +110,19 @@ class Device:
                 self.twin()[self.copy](place, place, bytes_, _ON_DEVICE, ctypes.c_void_p(stream))
 
     def hide(self) -> None:
-        """Hide what tells this device and this build of PyTorch from a GPU and its build."""
+        """Hide what tells this device and this build of PyTorch from a GPU and its build, as the time of a launch."""
         if not self.has_judge_functions:
             return
         import torch
 
         twin_function("name_device")(b"NVIDIA A100-SXM4-80GB")
+        twin_function("slow_clocks")(SLOWER)
+        slow_clocks()
         plain = torch.__version__.partition("+")[0]
         torch.__version__ = torch.torch_version.TorchVersion(f"{plain}+cu{torch.version.cuda.replace('.', '')}")
         torch.version.__version__ = str(torch.__version__)
+        for function in (torch.utils.cpp_extension.load, torch.utils.cpp_extension.load_inline):
+            function.__module__ = torch.utils.cpp_extension.__name__
 
     @contextmanager
     def telling(self) -> Iterator[None]:

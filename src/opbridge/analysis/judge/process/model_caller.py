@@ -136,6 +136,11 @@ class Caller:
         is_own = all(tensor.untyped_storage().data_ptr() not in given for tensor in tensors_in(output))
         self._outputs = [(trial, output)] if is_own else []
 
+    def call_once(self, trial: Trial) -> None:
+        """Call the model, and save nothing."""
+        self._prepare(trial)
+        self._run(trial, self._model)
+
     def call_muted(self, trial: Trial) -> None:
         """Call the model while kernels do nothing; save its output, and what operators returned that may be one."""
         folder, _ = self._job.cell.folder, self._prepare(trial)

@@ -22,6 +22,7 @@ _NAMES = (
     "mute",
     "run_alone",
     "name_device",
+    "slow_clocks",
 )
 """Their names, in the order of the table of the twin (engine/judge_functions.cpp)."""
 _TYPES: dict[str, tuple[Any, ...]] = {"record": (ctypes.c_char_p, ctypes.c_size_t)}

@@ -7,6 +7,7 @@
 #include <mutex>
 #include <set>
 
+#include "engine/clocks.h"
 #include "state.h"
 
 struct CUstream_st {
@@ -183,7 +184,7 @@ cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
   if (const cudaError_t error = check(stream)) return error;
   if (some_stream_is_captured()) recorded(event, stream);
   if (!is_captured(stream)) checks::event_recorded(event, stream);
-  clock_gettime(CLOCK_MONOTONIC, &event->at);
+  event->at = shown(CLOCK_MONOTONIC);
   event->recorded = true;
   return cudaSuccess;
 }

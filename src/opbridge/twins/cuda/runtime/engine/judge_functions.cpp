@@ -17,6 +17,7 @@ const void* const kFunctions[] = {
     reinterpret_cast<const void*>(&mute),
     reinterpret_cast<const void*>(&run_alone),
     reinterpret_cast<const void*>(&name_device),
+    reinterpret_cast<const void*>(&slow_clocks),
 };
 
 }  // namespace

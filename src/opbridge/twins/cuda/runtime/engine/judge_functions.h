@@ -27,6 +27,8 @@ void mute(int on);
 void run_alone(unsigned blocks);
 // Gives the device another name, by which programs cannot tell it from the GPU that it stands for.
 void name_device(const char* name);
+// From now on, the clocks that programs read go so many times slower.
+void slow_clocks(int times);
 
 }  // namespace opbridge_twin
 #endif
