@@ -197,9 +197,7 @@ def aot(library: str | os.PathLike[str], *, schema: str, device: str = "cpu", **
     Example:
         add = ob.aot("custom_add.so:CustomAdd", schema="mylib::add(Tensor x, Tensor y) -> Tensor", out="x")
     """
-    text = _path_text("aot", library, "custom_add.so:CustomAdd")
-    if not is_library(text.partition(":")[0]):
-        raise CallError(f"aot('{text}'): expected a library and its function, such as 'custom_add.so:CustomAdd'")
+    text = _library_text("aot", library, "custom_add.so:CustomAdd")
     return cast(Op, load(text, schema=schema, device=device, **rules))
 
 
@@ -222,9 +220,7 @@ def tvm_ffi(library: str | os.PathLike[str], *, schema: str, device: str = "cpu"
     Example:
         add_one = ob.tvm_ffi("add_one.so:add_one", schema="mylib::add_one(Tensor x) -> Tensor", out="x")
     """
-    text = _path_text("tvm_ffi", library, "add_one.so:add_one")
-    if not is_library(text.partition(":")[0]):
-        raise CallError(f"tvm_ffi('{text}'): expected a library and its function, such as 'add_one.so:add_one'")
+    text = _library_text("tvm_ffi", library, "add_one.so:add_one")
     return cast(Op, load(TVM_FFI + text, schema=schema, device=device, **rules))
 
 
@@ -266,6 +262,13 @@ def _path_text(function: str, path: object, example: str) -> str:
     text = os.fspath(path) if isinstance(path, (str, os.PathLike)) else None
     if not isinstance(text, str) or not text or "\0" in text:
         raise CallError(f"{function}() expects a path such as '{example}', got {_described(path)}")
+    return text
+
+
+def _library_text(function: str, library: object, example: str) -> str:
+    text = _path_text(function, library, example)
+    if not is_library(text.partition(":")[0]):
+        raise CallError(f"{function}('{text}'): expected a library and its function, such as '{example}'")
     return text
 
 

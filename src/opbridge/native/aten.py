@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from enum import IntEnum, auto
 
 from opbridge.base.errors import UnsupportedError
@@ -30,7 +30,7 @@ from opbridge.waist.rules.syntax import (
     Str,
     Unary,
 )
-from opbridge.waist.rules.words import word_of
+from opbridge.waist.rules.words import WordWriter, word_of
 from opbridge.waist.schema import Schema
 
 
@@ -107,13 +107,13 @@ _RENAMED = {
 """Array functions whose ATen operator has another name and takes the same arguments in the same order."""
 
 
-@dataclass
+@dataclass(frozen=True)
 class FormulaCode:
     """The code that computes the gradients of the arguments in `targets`."""
 
     targets: tuple[int, ...]
-    words: list[int] = field(default_factory=list)
-    strings: list[str] = field(default_factory=list)
+    words: Sequence[int]
+    strings: Sequence[str]
 
 
 def compile_derivative(derivative: Derivative, schema: Schema) -> FormulaCode:
@@ -123,60 +123,58 @@ def compile_derivative(derivative: Derivative, schema: Schema) -> FormulaCode:
         UnsupportedError: The formula has a form that ATen cannot compute.
     """
     places = {argument.name: place for place, argument in enumerate(schema.arguments)}
-    code = FormulaCode(tuple(places[name] for name in derivative.arguments))
-    compiler = _Compiler(schema, places, code)
+    targets = tuple(places[name] for name in derivative.arguments)
+    compiler = _Compiler(schema, places)
     expr = derivative.formula.expr
-    if len(code.targets) > 1 and isinstance(expr, ListOf):
+    if len(targets) > 1 and isinstance(expr, ListOf):
         for item in expr.items:
             compiler.lower(item)
     else:
         compiler.lower(expr)
-    return code
+    return FormulaCode(targets, compiler.words, compiler.strings)
 
 
-class _Compiler:
-    def __init__(self, schema: Schema, places: Mapping[str, int], code: FormulaCode) -> None:
+class _Compiler(WordWriter):
+    def __init__(self, schema: Schema, places: Mapping[str, int]) -> None:
+        super().__init__()
         self.meanings = meanings(schema)
         self.places = places
-        self.code = code
-
-    def emit(self, *words: int) -> None:
-        self.code.words.extend(words)
+        self.strings: list[str] = []
 
     def text(self, text: str) -> int:
-        if text not in self.code.strings:
-            self.code.strings.append(text)
-        return self.code.strings.index(text)
+        if text not in self.strings:
+            self.strings.append(text)
+        return self.strings.index(text)
 
     def lower(self, expr: Expr) -> None:
         match expr:
             case Name():
                 self.name(expr.id)
             case Int(value):
-                self.emit(Code.INTEGER, value)
+                self.put(Code.INTEGER, value)
             case Float(value):
-                self.emit(Code.REAL, word_of(value))
+                self.put(Code.REAL, word_of(value))
             case Bool(value):
-                self.emit(Code.BOOLEAN, value)
+                self.put(Code.BOOLEAN, value)
             case Str(value):
-                self.emit(Code.TEXT, self.text(value))
+                self.put(Code.TEXT, self.text(value))
             case NoneLiteral():
-                self.emit(Code.NONE)
+                self.put(Code.NONE)
             case ListOf(items):
                 for item in items:
                     self.lower(item)
-                self.emit(Code.LIST, len(items))
+                self.put(Code.LIST, len(items))
             case Attribute(value, name):
                 self.attribute(value, name)
             case Index(value, items):
                 self.index(value, items)
             case Unary(op, operand):
                 self.lower(operand)
-                self.emit(Code.NOT if op == "not" else Code.NEGATE)
+                self.put(Code.NOT if op == "not" else Code.NEGATE)
             case Binary(op, left, right):
                 self.lower(left)
                 self.lower(right)
-                self.emit(Code.ARITHMETIC, ord(_SIGNS[op]))
+                self.put(Code.ARITHMETIC, ord(_SIGNS[op]))
             case Compare(op, left, right):
                 self.compare(op, left, right)
             case BoolOp("and", left, right):
@@ -192,23 +190,23 @@ class _Compiler:
 
     def name(self, name: str) -> None:
         if name in DTYPE_CODES and name not in self.meanings:
-            self.emit(Code.DTYPE, DTYPE_CODES[name])
+            self.put(Code.DTYPE, DTYPE_CODES[name])
             return
         (meaning,) = self.meanings[name]
         if meaning.argument:
-            self.emit(Code.ARGUMENT, self.places[meaning.argument])
+            self.put(Code.ARGUMENT, self.places[meaning.argument])
             return
         code, indices = (Code.GRAD, meaning.grads) if meaning.grads else (Code.RESULT, meaning.results)
         for index in indices:
-            self.emit(code, index)
+            self.put(code, index)
         if name in ("grads", "results"):
-            self.emit(Code.LIST, len(indices))
+            self.put(Code.LIST, len(indices))
 
     def attribute(self, value: Expr, name: str) -> None:
         self.lower(value)
         plain = {"shape": Code.SHAPE, "dtype": Code.DTYPE_OF, "ndim": Code.RANK, "numel": Code.NUMEL}
         if name in plain:
-            self.emit(plain[name])
+            self.put(plain[name])
         else:
             self.operator("aten::numpy_T" if name == "T" else "aten::mT", 1)
 
@@ -221,7 +219,7 @@ class _Compiler:
         ):
             (meaning,) = self.meanings[value.id]
             places = meaning.grads or meaning.results
-            self.emit(Code.GRAD if value.id == "grads" else Code.RESULT, places[items[0].value])
+            self.put(Code.GRAD if value.id == "grads" else Code.RESULT, places[items[0].value])
             return
         self.lower(value)
         kinds = []
@@ -238,28 +236,28 @@ class _Compiler:
                 case _:
                     self.lower(item)
                     kinds.append(Subscript.INTEGER)
-        self.emit(Code.INDEX, len(kinds), *kinds)
+        self.put(Code.INDEX, len(kinds), *kinds)
 
     def compare(self, op: str, left: Expr, right: Expr) -> None:
         self.lower(left)
         if op in ("is", "is not"):
-            self.emit(Code.IS_NONE)
+            self.put(Code.IS_NONE)
             if op == "is not":
-                self.emit(Code.NOT)
+                self.put(Code.NOT)
             return
         self.lower(right)
-        self.emit(Code.COMPARE, RELATIONS[op])
+        self.put(Code.COMPARE, RELATIONS[op])
 
     def choose(self, condition: Expr, body: Expr, orelse: Expr) -> None:
         self.lower(condition)
-        self.emit(Code.JUMP_IF_FALSE, 0)
-        to_else = len(self.code.words) - 1
+        self.put(Code.JUMP_IF_FALSE)
+        to_else = self.put_place()
         self.lower(body)
-        self.emit(Code.JUMP, 0)
-        to_end = len(self.code.words) - 1
-        self.code.words[to_else] = len(self.code.words)
+        self.put(Code.JUMP)
+        to_end = self.put_place()
+        self.fill_place(to_else)
         self.lower(orelse)
-        self.code.words[to_end] = len(self.code.words)
+        self.fill_place(to_end)
 
     def operator(self, name: str, positional: int, keywords: tuple[str, ...] = ()) -> None:
         """Emit a call on the values on the stack.
@@ -270,7 +268,7 @@ class _Compiler:
         if base.startswith("aten::") and not dot:
             overload = "?"
         words = (self.text(base), self.text(overload), positional, len(keywords), *map(self.text, keywords))
-        self.emit(Code.CALL, *words)
+        self.put(Code.CALL, *words)
 
     def call(self, name: str, args: tuple[Expr, ...], kwargs: dict[str, Expr]) -> None:
         if name not in ARRAY_FUNCTIONS:
@@ -291,8 +289,8 @@ class _Compiler:
         for value in (*args, *kwargs.values()):
             self.lower(value)
         base, _, overload = operator.partition(".")
-        self.emit(Code.CALL, self.text(f"aten::{base}"), self.text(overload), len(args), len(kwargs))
-        self.emit(*map(self.text, kwargs))
+        self.put(Code.CALL, self.text(f"aten::{base}"), self.text(overload), len(args), len(kwargs))
+        self.put(*map(self.text, kwargs))
 
     # The functions whose arguments have another form in ATen.
 

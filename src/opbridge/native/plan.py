@@ -11,7 +11,7 @@ from opbridge.native.aten import compile_derivative
 from opbridge.waist.manifest import OpSpec
 from opbridge.waist.rules import DTYPE_CODES, FromKernel, Like, compile_out
 from opbridge.waist.rules.batches import batching
-from opbridge.waist.rules.words import word_of
+from opbridge.waist.rules.words import WordWriter, word_of
 from opbridge.waist.schema import Argument, BaseType, EnumName, ListType, OptionalType, Type
 
 PLAN_MAGIC = int.from_bytes(b"OBPLAN1\0", "little")
@@ -98,17 +98,11 @@ def encode(specs: Sequence[OpSpec]) -> bytes:
     return (head + writer.words).tobytes() + bytes(writer.pool)
 
 
-class _Writer:
+class _Writer(WordWriter):
     def __init__(self) -> None:
-        self.words = array("q")
+        super().__init__()
         self.pool = bytearray()
         self._known: dict[str, int] = {}
-
-    def put(self, *words: int) -> None:
-        self.words.extend(words)
-
-    def put_list(self, words: Sequence[int]) -> None:
-        self.put(len(words), *words)
 
     def text(self, text: str) -> None:
         encoded = text.encode()

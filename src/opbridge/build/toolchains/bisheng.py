@@ -63,7 +63,6 @@ def identity(request: BuildRequest, cache: Cache) -> tuple[str, ...]:
 def commands(request: BuildRequest, folder: Path) -> Commands:
     """Return the bisheng commands that compile each source for the chip's architecture and link the library."""
     scratch = folder / "scratch"
-    objects = [str(scratch / f"{i}.o") for i in range(len(request.sources))]
     home = _home()
     shared = (
         *("-x", "asc", f"--npu-arch={_architecture()}"),
@@ -74,24 +73,14 @@ def commands(request: BuildRequest, folder: Path) -> Commands:
         *(f"-I{path}" for path in (*request.include_dirs, home / "include")),
         *(f"-D{macro}={value}" if value else f"-D{macro}" for macro, value in request.defines),
     )
-    compiles = tuple(
-        Command(
-            (*find(), *shared, *request.flags_for(source), *host.files_of(source, target)),
-            f"compiling {source.name}",
-        )
-        for source, target in zip(request.sources, objects, strict=True)
+    link = (
+        *(*find(), "-shared", "-fPIC", f"--npu-arch={_architecture()}"),
+        *host.own_symbols(scratch),
+        *("-o", str(folder / request.output), *host.objects_of(request, scratch)),
+        *(f"-L{home / 'lib64'}", "-lascendcl", *request.link_flags),
     )
-    link = Command(
-        (
-            *(*find(), "-shared", "-fPIC", f"--npu-arch={_architecture()}"),
-            *host.own_symbols(scratch),
-            *("-o", str(folder / request.output), *objects, f"-L{home / 'lib64'}", "-lascendcl"),
-            *request.link_flags,
-        ),
-        f"linking {request.output}",
-    )
-    depfiles = tuple(Path(f"{target}.d") for target in objects)
-    return host.with_own_symbols(Commands(compiles, link, depfiles), scratch)
+    driver = (*find(), *shared)
+    return host.commands_of(request, scratch, lambda source: (*driver, *request.flags_for(source)), link)
 
 
 def precompile(request: BuildRequest, header: Path, target: Path) -> Command | None:

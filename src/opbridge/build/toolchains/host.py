@@ -16,7 +16,7 @@ import os
 import re
 import shlex
 import shutil
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -111,7 +111,6 @@ def files_of_flags(request: BuildRequest, *words: str) -> tuple[str, ...]:
 def commands(request: BuildRequest, folder: Path) -> Commands:
     """Return the commands that compile each source and link the library, and the file that lists its exports."""
     scratch = folder / "scratch"
-    objects = [str(scratch / f"{i}.o") for i in range(len(request.sources))]
     driver = (*find(), *environment_words("CXXFLAGS"))
     shared = (
         *_code_generation(request),
@@ -121,25 +120,43 @@ def commands(request: BuildRequest, folder: Path) -> Commands:
         *(f"-I{path}" for path in request.include_dirs),
         *(f"-D{macro}={value}" if value else f"-D{macro}" for macro, value in request.defines),
     )
+    link = (
+        *(*driver, "-shared", "-fPIC"),
+        # Report an undefined symbol by name now, not when the library is loaded.
+        *("-Wl,-z,defs", "-Wl,--trace", *own_symbols(scratch)),
+        # Libraries must follow the objects that need them: linkers drop libraries that nothing needs yet.
+        *("-o", str(folder / request.output), *objects_of(request, scratch)),
+        *(*environment_words("LDFLAGS"), *request.link_flags),
+    )
+
+    def words_for(source: Path) -> tuple[str, ...]:
+        return (*driver, *_at_last_level((*shared, *request.flags_for(source))))
+
+    return commands_of(request, scratch, words_for, link)
+
+
+def objects_of(request: BuildRequest, scratch: Path) -> list[str]:
+    """Return the object of each source."""
+    return [str(scratch / f"{i}.o") for i in range(len(request.sources))]
+
+
+def commands_of(
+    request: BuildRequest,
+    scratch: Path,
+    words_for: Callable[[Path], tuple[str, ...]],
+    link_words: tuple[str, ...],
+) -> Commands:
+    """Return the commands of a build from the words that compile each source and from those of the link."""
+    objects = objects_of(request, scratch)
     compiles = tuple(
         Command(
-            (*driver, *_at_last_level((*shared, *request.flags_for(source))), *files_of(source, target)),
+            (*words_for(source), *files_of(source, target)),
             f"compiling {source.name}",
         )
         for source, target in zip(request.sources, objects, strict=True)
     )
-    link = Command(
-        (
-            *(*driver, "-shared", "-fPIC"),
-            # Report an undefined symbol by name now, not when the library is loaded.
-            *("-Wl,-z,defs", "-Wl,--trace", *own_symbols(scratch)),
-            # Libraries must follow the objects that need them: linkers drop libraries that nothing needs yet.
-            *("-o", str(folder / request.output), *objects, *environment_words("LDFLAGS"), *request.link_flags),
-        ),
-        f"linking {request.output}",
-    )
-    depfiles = tuple(Path(f"{target}.d") for target in objects)
-    return with_own_symbols(Commands(compiles, link, depfiles), scratch)
+    link = Command(link_words, f"linking {request.output}")
+    return with_own_symbols(Commands(compiles, link, tuple(Path(f"{target}.d") for target in objects)), scratch)
 
 
 def _at_last_level(words: Sequence[str]) -> tuple[str, ...]:

@@ -99,7 +99,6 @@ def identity(request: BuildRequest, cache: Cache) -> tuple[str, ...]:
 def commands(request: BuildRequest, folder: Path) -> Commands:
     """Return the nvcc commands that compile each source for the chosen architectures and link the library."""
     scratch = folder / "scratch"
-    objects = [str(scratch / f"{i}.o") for i in range(len(request.sources))]
     shared = (
         *("-O3", f"-std={request.standard}", "--threads=0", *_LANGUAGE, *_architectures(request)),
         *(f"-I{path}" for path in request.include_dirs),
@@ -112,24 +111,13 @@ def commands(request: BuildRequest, folder: Path) -> Commands:
             *(f"-fmacro-prefix-map={path}/=" for path in (request.project, *request.include_dirs)),
         ),
     )
-    driver = (*find(), *shared)
-    compiles = tuple(
-        Command(
-            (*driver, *_spelled(request.flags_for(source)), *host.files_of(source, target)),
-            f"compiling {source.name}",
-        )
-        for source, target in zip(request.sources, objects, strict=True)
-    )
     own_link_flags = ("-Wl,-z,defs", "-Wl,--trace", *host.own_symbols(scratch))
-    link = Command(
-        (
-            *(*find(), "-shared", *_spelled(own_link_flags)),
-            *("-o", str(folder / request.output), *objects, *_spelled(request.link_flags)),
-        ),
-        f"linking {request.output}",
+    link = (
+        *(*find(), "-shared", *_spelled(own_link_flags)),
+        *("-o", str(folder / request.output), *host.objects_of(request, scratch), *_spelled(request.link_flags)),
     )
-    depfiles = tuple(Path(f"{target}.d") for target in objects)
-    return host.with_own_symbols(Commands(compiles, link, depfiles), scratch)
+    driver = (*find(), *shared)
+    return host.commands_of(request, scratch, lambda source: (*driver, *_spelled(request.flags_for(source))), link)
 
 
 def precompile(request: BuildRequest, header: Path, target: Path) -> Command | None:

@@ -127,11 +127,7 @@ class Source:
 
     def attempt(self, make: Callable[..., T], *arguments: object) -> T | None:
         """Return the result of `make`; None, and one more error of this file, if it fails."""
-        try:
-            return make(*arguments)
-        except InputError as error:
-            self.reader.errors.append(error)
-            return None
+        return self.reader.attempt(make, *arguments)
 
     def attempts(self, make: Callable[..., T], *arguments: object) -> list[T]:
         """Return the result of `make` in a list, which is empty if it fails."""

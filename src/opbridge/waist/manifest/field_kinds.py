@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Protocol, TypeGuard
+from typing import TYPE_CHECKING, Protocol, TypeGuard, TypeVar
 
 from opbridge.base.errors import InputError, ManifestError, did_you_mean
 
@@ -14,6 +15,8 @@ if TYPE_CHECKING:
     from opbridge.waist.manifest.yaml_reader import Document
 
     Node = ScalarNode | SequenceNode | MappingNode
+
+T = TypeVar("T")
 
 _INT = re.compile(r"[-+]?[0-9]+")
 _FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
@@ -28,6 +31,14 @@ class Reader:
 
     document: Document
     errors: list[InputError] = field(default_factory=list)
+
+    def attempt(self, make: Callable[..., T], *arguments: object) -> T | None:
+        """Return the result of `make`; None, and one more error of this document, if it fails."""
+        try:
+            return make(*arguments)
+        except InputError as error:
+            self.errors.append(error)
+            return None
 
     def refuse(self, node: Node, message: str, hint: str = "") -> None:
         """Record an error at a node."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import starmap
 from pathlib import Path
@@ -328,7 +328,7 @@ class _ManifestReader:
         entries = self.entries(operators, namespace) if isinstance(operators, list) else []
         schemas = {entry.schema.full_name: entry.schema for entry in entries}
         formulas = {
-            entry.schema.full_name: self.attempt(self.formula, entry, schemas)
+            entry.schema.full_name: self.reader.attempt(self.formula, entry, schemas)
             for entry in entries
             if entry.fields.get("formula") is not None
         }
@@ -359,10 +359,12 @@ class _ManifestReader:
             spec = self.spec(entry, schemas)
             return (spec,) if spec else ()
         generated = formulas[entry.schema.full_name]
-        kernels = _present([self.attempt(self.kernel, entry, *pair) for pair in _pairs(entry.fields.get("kernels"))])
+        kernels = _present(
+            [self.reader.attempt(self.kernel, entry, *pair) for pair in _pairs(entry.fields.get("kernels"))]
+        )
         if generated is None or not all(_is_whole(entry.fields.get(name, "")) for name in RULES):
             return ()
-        return self.attempt(entry.derived, generated, schemas, kernels, self.root) or ()
+        return self.reader.attempt(entry.derived, generated, schemas, kernels, self.root) or ()
 
     def namespace(self, name: object) -> str:
         if not isinstance(name, str):
@@ -383,7 +385,7 @@ class _ManifestReader:
                 return self.document.location(self.document.root, ("ops", index, *path))
 
             func = fields.get("func")
-            schema = self.attempt(self.schema, str(func), namespace, locate(("func",))) if func else None
+            schema = self.reader.attempt(self.schema, str(func), namespace, locate(("func",))) if func else None
             if schema is None:
                 continue
             if schema.full_name in entries:
@@ -404,11 +406,11 @@ class _ManifestReader:
 
     def spec(self, entry: _DeclaredOperator, schemas: Mapping[str, Schema]) -> OpSpec | None:
         rules = None
-        found = [self.attempt(self.kernel, entry, *pair) for pair in _pairs(entry.fields.get("kernels"))]
+        found = [self.reader.attempt(self.kernel, entry, *pair) for pair in _pairs(entry.fields.get("kernels"))]
         kernels = _present(found)
         if all(_is_whole(entry.fields.get(name, "")) for name in RULES):
-            rules = self.attempt(entry.rules, schemas, kernels)
-        samples = [self.attempt(entry.sample, *pair) for pair in enumerate(_items(entry.fields.get("samples")))]
+            rules = self.reader.attempt(entry.rules, schemas, kernels)
+        samples = [self.reader.attempt(entry.sample, *pair) for pair in enumerate(_items(entry.fields.get("samples")))]
         if rules is None:
             return None
         return OpSpec(entry.schema, rules, kernels, _present(samples), entry.at("func"), self.root)
@@ -419,13 +421,6 @@ class _ManifestReader:
             kernel.check_inside(self.root, entry.at("kernels", device))
             self.inside.add(kernel.path)
         return kernel
-
-    def attempt(self, make: Callable[..., T], *arguments: object) -> T | None:
-        try:
-            return make(*arguments)
-        except InputError as error:
-            self.reader.errors.append(error)
-            return None
 
 
 def _check_unspecial(schema: Schema, where: Location | None) -> None:
