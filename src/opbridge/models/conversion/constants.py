@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import torch
 
@@ -11,7 +10,7 @@ _MOST = 4096
 """Elements of the largest tensor that is written number by number."""
 
 
-def numpy_text(tensor: Any) -> str | None:
+def numpy_text(tensor: torch.Tensor) -> str | None:
     """Return a NumPy expression for a tensor; None if it is too large, or of a type that NumPy lacks."""
     dtype = str(tensor.dtype).removeprefix("torch.")
     if tensor.dtype is torch.bfloat16 or tensor.is_complex():
@@ -25,7 +24,7 @@ def numpy_text(tensor: Any) -> str | None:
     return f'np.array({_nested(tensor.tolist())}, "{dtype}").reshape({tuple(tensor.shape)})'
 
 
-def _progression(tensor: Any) -> str | None:
+def _progression(tensor: torch.Tensor) -> str | None:
     if tensor.ndim != 1 or tensor.numel() < 3 or tensor.is_floating_point() or tensor.dtype is torch.bool:
         return None
     first, second = int(tensor[0]), int(tensor[1])
@@ -35,11 +34,11 @@ def _progression(tensor: Any) -> str | None:
     return f"{first}, {end}, {step}" if is_one else None
 
 
-def _nested(value: Any) -> str:
+def _nested(value: object) -> str:
     if isinstance(value, list):
         return f"[{', '.join(map(_nested, value))}]"
     return _number(value)
 
 
-def _number(value: Any) -> str:
+def _number(value: object) -> str:
     return f'float("{value}")' if isinstance(value, float) and not math.isfinite(value) else repr(value)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import traceback
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import torch
 from torch.utils._pytree import tree_map_only
@@ -18,8 +17,8 @@ _TORCH = os.path.dirname(torch.__file__) + os.sep
 
 
 def example_run(
-    module: Any, args: Sequence[Any], kwargs: Mapping[str, Any], *, differentiated: bool = False
-) -> dict[str, Any]:
+    module: torch.nn.Module, args: Sequence[object], kwargs: Mapping[str, object], *, differentiated: bool = False
+) -> dict[str, torch.Tensor]:
     """Return the example inputs and the results of a network in inference, by name; none if it is random.
 
     `differentiated` adds the gradients of the trained values: those of a sum of the results times `factor.0` and so on.
@@ -53,8 +52,8 @@ def example_run(
 
 
 def _named(
-    module: Any, args: Sequence[Any], kwargs: Mapping[str, Any], *, differentiated: bool = False
-) -> dict[str, Any]:
+    module: torch.nn.Module, args: Sequence[object], kwargs: Mapping[str, object], *, differentiated: bool = False
+) -> dict[str, torch.Tensor]:
     own_args, own_kwargs = tree_map_only(torch.Tensor, _copied, (tuple(args), dict(kwargs)))
     with torch.random.fork_rng(devices=[]):
         state = torch.get_rng_state()
@@ -68,7 +67,7 @@ def _named(
     return {name: each.detach().clone() for name, each in {**given, **found, **more}.items()}
 
 
-def _gradients(module: Any, results: Sequence[torch.Tensor]) -> dict[str, torch.Tensor]:
+def _gradients(module: torch.nn.Module, results: Sequence[torch.Tensor]) -> dict[str, torch.Tensor]:
     """Return the gradients of a weighted sum of the results that have one, and the weights."""
     factors = {
         place: torch.arange(each.numel(), dtype=torch.float64).cos().reshape(each.shape).float()
@@ -88,12 +87,12 @@ def _copied(tensor: torch.Tensor) -> torch.Tensor:
     return tensor.detach().clone().requires_grad_(tensor.requires_grad)
 
 
-def _listed(args: Sequence[Any], kwargs: Mapping[str, Any]) -> str:
+def _listed(args: Sequence[object], kwargs: Mapping[str, object]) -> str:
     named = [*map(_described, args), *(f"{name}={_described(value)}" for name, value in kwargs.items())]
     return ", ".join(named) or "none"
 
 
-def _described(value: Any) -> str:
+def _described(value: object) -> str:
     if isinstance(value, torch.Tensor):
         return f"{str(value.dtype).removeprefix('torch.')} of shape {tuple(value.shape)}"
     return type(value).__name__

@@ -10,6 +10,7 @@ import ast
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from torch._ops import OpOverload
 
@@ -67,7 +68,7 @@ def _first_gradient(
         by_node[step.path, step.origin.node].append(step)
     found: list[Difference] = []
 
-    def compare(path: str, node: object, given: object, value: object) -> None:
+    def compare(path: str, node: object, given: Any, value: object) -> None:
         left = by_node[path, node]
         step = left.pop(0) if left else None
         if found or step is None or given is None or step.number not in lines:

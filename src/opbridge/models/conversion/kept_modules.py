@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import traceback
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from typing import Any
 
@@ -48,8 +48,10 @@ def kept_whole(
             del part.forward
 
 
-def _forward(part: torch.nn.Module, calls: Iterator[Whole], operators: Iterator[Any]) -> Any:
-    def forward(*args: Any, **kwargs: Any) -> Any:
+def _forward(
+    part: torch.nn.Module, calls: Iterator[Whole], operators: Iterator[Callable[..., Any]]
+) -> Callable[..., object]:
+    def forward(*args: object, **kwargs: object) -> object:
         call, operator = next(calls), next(operators)
         if any(isinstance(each, _SYMBOLS) for each in constants_of((args, kwargs))):
             raise UnsupportedError(f"{type(part).__name__} is given a number that depends on the values of tensors")
@@ -65,13 +67,15 @@ def _forward(part: torch.nn.Module, calls: Iterator[Whole], operators: Iterator[
     return forward
 
 
-def _described(given: object) -> Any:
+def _described(given: object) -> object:
     return tree_structure(given), constants_of(given), [tuple(each.shape) for each in tensors_of(given)]
 
 
-def _seen(network: torch.nn.Module, parts: list[Any], args: Any, kwargs: Any) -> dict[Any, list[Whole]]:
+def _seen(
+    network: torch.nn.Module, parts: list[torch.nn.Module], args: Sequence[object], kwargs: Mapping[str, object]
+) -> dict[torch.nn.Module, list[Whole]]:
     """Return the calls of each of the modules in one run of the network, which is left unchanged."""
-    seen: dict[Any, list[Whole]] = {part: [] for part in parts}
+    seen: dict[torch.nn.Module, list[Whole]] = {part: [] for part in parts}
     before = taken_aside(network)
     try:
         with ExitStack() as hooks, torch.no_grad(), torch.random.fork_rng(devices=[]):
@@ -95,7 +99,7 @@ class _Watch:
     def begin(self, part: object, args: object, kwargs: object) -> None:
         self._before = _versions(part, args, kwargs), torch.get_rng_state()
 
-    def end(self, part: torch.nn.Module, args: Any, kwargs: Any, results: Any) -> None:
+    def end(self, part: torch.nn.Module, args: object, kwargs: object, results: object) -> None:
         name, (versions, state) = type(part).__name__, self._before
         now = _versions(part, args, kwargs)
         if now.keys() != versions.keys():
@@ -110,10 +114,10 @@ class _Watch:
         self._seen.append(Whole(part, given, names, given_back, written, draws))
 
 
-def _versions(part: torch.nn.Module, args: Any, kwargs: Any) -> dict[torch.Tensor, int]:
+def _versions(part: torch.nn.Module, args: object, kwargs: object) -> dict[torch.Tensor, int]:
     """Return how often each tensor was written to."""
     return {each: each._version for each in (*tensors_of((args, kwargs)), *part.parameters(), *part.buffers())}
 
 
-def _sized(leaf: object) -> Any:
+def _sized(leaf: object) -> object:
     return torch.empty_like(leaf, device="meta") if isinstance(leaf, torch.Tensor) else leaf

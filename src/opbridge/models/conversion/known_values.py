@@ -73,7 +73,7 @@ class KnownValues(TorchFunctionMode):  # type: ignore[misc]
         is_number = isinstance(value, torch.Tensor) and not value.ndim and self._is_known(value)
         return _outside(torch.Tensor.item, (_twin(value),), {}) if is_number and self._is_granted(value) else value
 
-    def _with_sizes(self, func: Any, args: Any) -> tuple[object, object]:
+    def _with_sizes(self, func: Callable[..., object], args: Sequence[Any]) -> tuple[object, object]:
         """Return a call that takes a known number of elements, by a mask or between known numbers."""
         if func is torch.Tensor.__getitem__:
             parts = args[1] if isinstance(args[1], tuple) else (args[1],)
@@ -88,7 +88,7 @@ class KnownValues(TorchFunctionMode):  # type: ignore[misc]
         places = self._places(mask)
         return tuple(places) if each_axis or as_tuple else torch.stack(places, -1)
 
-    def _index(self, part: object) -> Sequence[Any]:
+    def _index(self, part: object) -> Sequence[object]:
         if isinstance(part, slice):
             return [slice(*map(self._number, (part.start, part.stop, part.step)))]
         return self._places(part) if self._is_mask(part) else [part]
@@ -98,13 +98,13 @@ class KnownValues(TorchFunctionMode):  # type: ignore[misc]
             isinstance(value, torch.Tensor) and value.dtype is torch.bool and value.ndim > 0 and self._is_known(value)
         )
 
-    def _places(self, mask: Any) -> Sequence[object]:
+    def _places(self, mask: torch.Tensor) -> Sequence[object]:
         """Return the places that a mask takes, as one index of known size per axis."""
         count = mask.count_nonzero()
         self.assume(count, _outside(torch.count_nonzero, (_twin(mask),), {}))
         return [*torch.nonzero_static(mask, size=self._number(count)).unbind(1)]
 
-    def _computed(self, func: Any, args: Sequence[object], kwargs: Mapping[str, object]) -> object:
+    def _computed(self, func: Callable[..., object], args: Sequence[object], kwargs: Mapping[str, object]) -> object:
         """Return the result of a call whose arguments are all known; else _UNKNOWN."""
         name = getattr(func, "__name__", "")
         leaves = tree_leaves((args, dict(kwargs)))
@@ -163,7 +163,7 @@ _MOST_ELEMENTS = 1 << 20
 _MOST_ASSUMED = 1 << 10
 
 
-def _outside(func: Callable[..., object], args: Any, kwargs: Any) -> object:
+def _outside(func: Callable[..., object], args: Sequence[Any], kwargs: Mapping[str, object]) -> object:
     """Call a function with values, outside the trace; return _UNKNOWN if it fails, draws or is large."""
     with torch._C.DisableTorchFunction(), _disable_current_modes(), torch.no_grad():
         before = torch.get_rng_state()
@@ -186,7 +186,7 @@ def _is_free(value: object) -> bool:
     return isinstance(value, (torch.SymInt, torch.SymFloat, torch.SymBool))
 
 
-def _known(value: object) -> Any:
+def _known(value: object) -> object:
     return getattr(value, _TWIN, value) if isinstance(value, torch.Tensor) else value
 
 

@@ -16,8 +16,11 @@ from opbridge.models.conversion.frameworks_under_test import Array, Side
 from opbridge.models.conversion.line_by_line import Step
 from opbridge.models.scan.nested_values import tensors
 
+Given = tuple[tuple[Any, ...], Mapping[str, Any]]
+"""The inputs of a node: by place, and by name."""
 
-def gradient_apart(exported: Exported, side: Side, step: Step, expression: ast.expr, given: object) -> float:
+
+def gradient_apart(exported: Exported, side: Side, step: Step, expression: ast.expr, given: Given) -> float:
     """Return how far the gradients of a line are from those of its node, for the same inputs.
 
     The result is 0.0 if the line has no input or no result with a gradient.
@@ -41,7 +44,7 @@ def gradient_apart(exported: Exported, side: Side, step: Step, expression: ast.e
     want = [torch.zeros_like(leaf) if each is None else each for leaf, each in zip(wanted, gradients, strict=True)]
     code = compile(ast.Expression(_Named(list(texts)).visit(_parsed_again(expression))), "<line>", "eval")
 
-    def function(*values: object) -> Any:
+    def function(*values: object) -> object:
         given = {f"_given_{place}": value for place, value in enumerate(values)}
         return eval(code, {**step.module, **step.variables, **given})
 
@@ -54,11 +57,11 @@ def _is_trained(exported: Exported, path: str, node: torch.fx.Node) -> bool:
     return node.op != "get_attr" or f"{path}.{node.target}".lstrip(".") in exported.trainable
 
 
-def _leaves(node: torch.fx.Node, given: Any) -> dict[Any, Any]:
+def _leaves(node: torch.fx.Node, given: Given) -> dict[torch.fx.Node, torch.Tensor]:
     """Return the values to differentiate by, keyed by the nodes that they come from."""
-    found: dict[Any, Any] = {}
+    found: dict[torch.fx.Node, torch.Tensor] = {}
 
-    def see(one: Any, other: Any) -> None:
+    def see(one: object, other: Any) -> None:
         if isinstance(one, torch.fx.Node):
             if isinstance(other, torch.Tensor) and other.dtype in (torch.float32, torch.float64):
                 found[one] = other.detach().clone().requires_grad_()
@@ -71,8 +74,8 @@ def _leaves(node: torch.fx.Node, given: Any) -> dict[Any, Any]:
     return found
 
 
-def _replaced(node: torch.fx.Node, given: Any, copies: Mapping[object, object]) -> Any:
-    def mixed(one: Any, other: Any) -> Any:
+def _replaced(node: torch.fx.Node, given: Given, copies: Mapping[object, object]) -> Given:
+    def mixed(one: object, other: Any) -> Any:
         if isinstance(one, torch.fx.Node):
             return copies.get(one, other)
         if isinstance(one, (tuple, list)):

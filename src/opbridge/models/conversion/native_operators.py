@@ -112,7 +112,12 @@ class Natives:
 
 
 def tried(
-    module: torch.nn.Module, args: Sequence[Any], kwargs: Mapping[str, Any], framework: str, *, on_ascend: bool = False
+    module: torch.nn.Module,
+    args: Sequence[object],
+    kwargs: Mapping[str, object],
+    framework: str,
+    *,
+    on_ascend: bool = False,
 ) -> Natives:
     """Run a network in inference and in training, and try the operators that it calls in a framework.
 
@@ -162,7 +167,7 @@ class _NoExampleError(Exception):
     """A call has an argument of which no example can be drawn, such as a size that is free."""
 
 
-def _drawn(value: Any) -> Any:
+def _drawn(value: object) -> object:
     """Return a value with tensors instead of nodes: random numbers, and zeros and ones for whole numbers."""
     if isinstance(value, (list, tuple)):
         return [_drawn(each) for each in value]
@@ -176,7 +181,7 @@ def _drawn(value: Any) -> Any:
     return torch.randint(0, 2, like.shape).to(like.dtype)
 
 
-def _expression(value: object, text: Callable[[Any], str]) -> Any:
+def _expression(value: object, text: Callable[[object], str]) -> object:
     """Return a value with source text in place of its tensors."""
     if isinstance(value, (list, tuple)):
         return tuple(_expression(each, text) for each in value)
@@ -184,7 +189,7 @@ def _expression(value: object, text: Callable[[Any], str]) -> Any:
     return Expression(text(value)) if is_text else value
 
 
-def _known(value: object) -> Any:
+def _known(value: object) -> object:
     """Return what the conversion knows of a value: for a tensor, its type and rank."""
     if isinstance(value, torch.fx.Node):
         return value.meta.get("val", value.name)
@@ -201,7 +206,7 @@ def _told(signature: Mapping[str, object], defaults: Mapping[str, object]) -> di
     return {name: value for name, value in kept.items() if name not in defaults or value != described(defaults[name])}
 
 
-def _by_name(signature: tuple[Any, ...]) -> dict[str, Any]:
+def _by_name(signature: tuple[Any, ...]) -> dict[str, object]:
     return dict(signature)
 
 

@@ -98,7 +98,7 @@ def filled(pattern: object, tensors: list[torch.Tensor]) -> Any:
     return tree_map(lambda leaf: next(left) if isinstance(leaf, torch.Tensor) else leaf, pattern)
 
 
-def operator_of(whole: Whole) -> object:
+def operator_of(whole: Whole) -> Callable[..., Any]:
     """Define the operator that runs a module, and return it from `torch.ops`.
 
     Raises:
@@ -110,7 +110,8 @@ def operator_of(whole: Whole) -> object:
         raise UnsupportedError(f"{type(whole.module).__name__} stays whole, and cannot be stored: {error}") from None
     name = f"{type(whole.module).__name__}_{hashlib.sha256(stored).hexdigest()[:8]}"
     _define(name, stored)
-    return getattr(getattr(torch.ops, NAMESPACE), name)
+    operator: Callable[..., Any] = getattr(getattr(torch.ops, NAMESPACE), name)
+    return operator
 
 
 def whole(file: str, name: str) -> str:

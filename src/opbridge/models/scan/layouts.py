@@ -6,17 +6,17 @@ transposed tensor gives it its gradients.
 
 from __future__ import annotations
 
-from typing import Any
+from opbridge.models.scan.trial_framework import Tensor
 
 
 class Layout:
     """Tensors as they come: a copy is viewed as it is."""
 
-    def turned(self, tensor: Any) -> Any:
+    def turned(self, tensor: Tensor) -> Tensor:
         """Return the view of a copy in which it holds the tensor that was copied."""
         return tensor
 
-    def copied(self, tensor: Any) -> Any:
+    def copied(self, tensor: Tensor) -> Tensor:
         """Return the tensor whose view is the given one."""
         return tensor
 
@@ -24,10 +24,10 @@ class Layout:
 class Turned(Layout):
     """Views in which the first and the last dimension are exchanged."""
 
-    def turned(self, tensor: Any) -> Any:
+    def turned(self, tensor: Tensor) -> Tensor:
         """Return a view in which the first and the last dimension are exchanged; its inverse is itself."""
         return tensor.transpose(0, -1) if tensor.ndim > 1 else tensor
 
-    def copied(self, tensor: Any) -> Any:
+    def copied(self, tensor: Tensor) -> Tensor:
         """Return a copy in the order of the view."""
         return self.turned(tensor).contiguous()

@@ -11,7 +11,9 @@ import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
-from typing import Any
+from typing import Any, cast
+
+from opbridge.models.scan.trial_framework import TrialFramework
 
 Arguments = Mapping[str, Any]
 """The arguments of an ATen operator, by name; tensors are those of MindSpore."""
@@ -127,9 +129,9 @@ def _base(operator: str) -> str:
     return operator.partition("::")[2].partition(".")[0]
 
 
-def values_of(framework: str) -> Any:
+def values_of(framework: str) -> TrialFramework:
     """Import and return the module that handles a framework's tensors."""
-    return importlib.import_module(f"opbridge.models.scan.{framework}_values")
+    return cast(TrialFramework, importlib.import_module(f"opbridge.models.scan.{framework}_values"))
 
 
 def find(framework: object, path: str) -> Any:
@@ -174,7 +176,7 @@ def parameters_of(function: Callable[..., object]) -> tuple[str, ...]:
     return tuple(item.name for item in found if item.kind is item.POSITIONAL_OR_KEYWORD)
 
 
-def _translated(name: str, value: object) -> Any:
+def _translated(name: str, value: object) -> object:
     """Return an ATen argument in the form that MindSpore functions take, which follow torch's Python ones."""
     if name == "reduction" and isinstance(value, int):
         return _REDUCTIONS[value]
@@ -198,7 +200,7 @@ def _fractional_pooling(a: Arguments) -> Call:
 
 
 def _slice(a: Arguments) -> Call:
-    index: list[Any] = [slice(None)] * a.get("dim", 0)
+    index: list[slice] = [slice(None)] * a.get("dim", 0)
     return (a["self"], (*index, slice(a.get("start"), a.get("end"), a.get("step", 1)))), {}
 
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import mindspore
+import numpy as np
 import torch
+from numpy.typing import NDArray
 
 from opbridge.models.scan.layouts import Layout, Turned
 from opbridge.models.scan.mindspore_names import candidates, find
@@ -29,12 +30,12 @@ def device() -> str:
     return target
 
 
-def called(function: Callable[..., object], args: tuple[object, ...], kwargs: dict[str, object]) -> Any:
+def called(function: Callable[..., object], args: tuple[object, ...], kwargs: dict[str, object]) -> object:
     """Call the function directly."""
     return function(*args, **kwargs)
 
 
-def leaf(value: object) -> Any:
+def leaf(value: object) -> object:
     """Return a PyTorch tensor or element type as that of MindSpore, and other values unchanged."""
     if isinstance(value, torch.Tensor):
         detached = value.detach().contiguous()
@@ -47,18 +48,19 @@ def leaf(value: object) -> Any:
     return value
 
 
-def dtype_of(tensor: Any) -> str:
+def dtype_of(tensor: mindspore.Tensor) -> str:
     """Return the element type by its PyTorch name."""
     return str(tensor.dtype).lower()
 
 
-def numbers_of(tensor: Any) -> object:
+def numbers_of(tensor: mindspore.Tensor) -> NDArray[np.generic]:
     """Return a tensor as a NumPy array; bfloat16 is widened to float32."""
     widened = tensor.astype(mindspore.float32) if tensor.dtype == mindspore.bfloat16 else tensor
-    return widened.asnumpy()
+    numbers: NDArray[np.generic] = widened.asnumpy()
+    return numbers
 
 
-def gradients(total: Callable[..., object], tensors: Sequence[object]) -> Sequence[Any]:
+def gradients(total: Callable[..., object], tensors: Sequence[object]) -> Sequence[mindspore.Tensor]:
     """Return the gradients of a function by all its tensors."""
     found = mindspore.grad(total, tuple(range(len(tensors))))(*tensors)
     return found if isinstance(found, tuple) else (found,)

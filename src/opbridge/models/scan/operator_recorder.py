@@ -15,7 +15,6 @@ from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from types import FrameType
-from typing import Any
 
 import torch
 from torch._ops import OpOverload
@@ -102,7 +101,7 @@ class Recorder:
         if self._modules and not _is_compiled(module):
             self._modules.pop()
 
-    def see(self, op: Any, args: tuple[object, ...], kwargs: Mapping[str, object]) -> None:
+    def see(self, op: OpOverload, args: tuple[object, ...], kwargs: Mapping[str, object]) -> None:
         """Record a call, unless it belongs to the backward pass or is not part of the model."""
         # Methods of torch.classes pass through the dispatcher too, and the backward pass belongs to PyTorch.
         if type(op) is not OpOverload or torch._C._current_graph_task_id() != -1:
@@ -120,7 +119,7 @@ class Recorder:
         self._keep_example(operator, form, args, kwargs)
 
     def _keep_example(
-        self, operator: ScannedOperator, op: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]
+        self, operator: ScannedOperator, op: OpOverload, args: tuple[object, ...], kwargs: Mapping[str, object]
     ) -> None:
         arguments = dict(zip((item.name for item in op._schema.arguments), args, strict=False)) | dict(kwargs)
         known = {item.name for item in op._schema.arguments}
@@ -158,7 +157,7 @@ def _register() -> tuple[object, ...]:
     return everything, aten
 
 
-def _pass_on(op: Any, *args: Any, **kwargs: Any) -> object:
+def _pass_on(op: OpOverload, *args: object, **kwargs: object) -> object:
     with torch._C._ExcludeDispatchKeyGuard(torch._C.DispatchKeySet(_KEY)):
         if _active is not None:
             _active.see(op, args, kwargs)
@@ -166,7 +165,7 @@ def _pass_on(op: Any, *args: Any, **kwargs: Any) -> object:
 
 
 @cache
-def functional(op: Any) -> Any:
+def functional(op: OpOverload) -> OpOverload:
     """Return the overload with the same arguments that writes to none of them, or `op` if there is none."""
     if not op._schema.is_mutable:
         return op
@@ -234,7 +233,7 @@ def described(value: object) -> object:
     return value if isinstance(value, (bool, int, float, str, type(None))) else str(value)
 
 
-def _kept(value: object) -> Any:
+def _kept(value: object) -> object:
     if isinstance(value, torch.Tensor):
         wants_gradient = value.requires_grad and torch.is_grad_enabled()
         return value.detach().cpu().clone().requires_grad_(wants_gradient)

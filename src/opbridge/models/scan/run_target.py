@@ -9,7 +9,7 @@ import runpy
 import sys
 import traceback
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -45,7 +45,7 @@ class Input:
             raise InputError(f"--input {text}: PyTorch has no dtype '{dtype}'", hint=did_you_mean(dtype, dtypes))
         return cls(sizes, dtype)
 
-    def tensor(self) -> Any:
+    def tensor(self) -> torch.Tensor:
         """Return a random tensor; integers are 0 and 1, which are valid indices in most models."""
         dtype = getattr(torch, self.dtype)
         try:
@@ -59,7 +59,7 @@ class Input:
             raise InputError(f"--input {shape}:{self.dtype}: PyTorch makes no such tensor: {said}") from None
 
 
-def drawn(texts: Sequence[str]) -> tuple[Any, ...]:
+def drawn(texts: Sequence[str]) -> tuple[torch.Tensor, ...]:
     """Return tensors of the shapes on a command line, the same in every run."""
     torch.manual_seed(0)
     return tuple(Input.parse(text).tensor() for text in texts)
@@ -95,11 +95,11 @@ def run_model(target: str, inputs: Sequence[Input], recorder: Recorder) -> None:
         model(*tensors)
 
 
-def loaded_model(target: str) -> Any:
+def loaded_model(target: str) -> Callable[..., object]:
     """Return the model `package.module:Model`, or the result of `package.module:make()`."""
     found, match = _named(target)
     with _as_written(target):
-        model = found() if match["call"] or isinstance(found, type) else found
+        model: Callable[..., object] = found() if match["call"] or isinstance(found, type) else found
     if not callable(model):
         raise InputError(f"{match[0]} is a {type(model).__name__}, not a model")
     return model

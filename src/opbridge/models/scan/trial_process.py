@@ -19,13 +19,16 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import reduce
 from operator import add
+from types import ModuleType
 from typing import Any
 
 import numpy as np
 import torch
+from torch._ops import OpOverload
 
 from opbridge.models.scan.mindspore_names import calls, find, parameters_of, values_of
 from opbridge.models.scan.nested_values import leaves, mapped
+from opbridge.models.scan.trial_framework import Layout, Tensor, TrialFramework
 
 _TOLERANCES = {
     torch.float64: (1e-7, 1e-9),
@@ -98,7 +101,7 @@ def main(framework: str, jobs_path: str, pipe: int) -> None:
 class Trial:
     """A trial of operators in a framework, which are called as a network calls them in PyTorch."""
 
-    def __init__(self, values: Any) -> None:
+    def __init__(self, values: TrialFramework) -> None:
         self._values = values
         """The module that handles the framework's tensors: `opbridge.models.scan.jax_values`."""
 
@@ -135,8 +138,8 @@ class Trial:
         self,
         operator: str,
         path: str,
-        function: Callable[..., Any],
-        arguments: dict[str, Any],
+        function: Callable[..., object],
+        arguments: dict[str, object],
         took: Callable[[float], None],
     ) -> int:
         """Return the index of the first call that agrees; raise an error if none does."""
@@ -181,7 +184,7 @@ class Trial:
             elif want != have and not (want != want and have != have):
                 raise Mismatch(f"it gives {have!r:.40} instead of {want!r:.40}")
 
-    def _compare_tensors(self, want: Any, have: Any, values: bool) -> None:
+    def _compare_tensors(self, want: torch.Tensor, have: object, values: bool) -> None:
         if not isinstance(have, self._values.TENSOR):
             raise Mismatch(f"it gives a {type(have).__name__} instead of a tensor")
         if tuple(have.shape) != tuple(want.shape):
@@ -198,7 +201,13 @@ class Trial:
             raise Mismatch("it gives other values")
 
     def _check_gradient(
-        self, op: Any, function: Any, args: Any, kwargs: Any, arguments: dict[str, Any], translated: dict[str, Any]
+        self,
+        op: OpOverload,
+        function: Callable[..., object],
+        args: tuple[object, ...],
+        kwargs: dict[str, object],
+        arguments: dict[str, object],
+        translated: dict[str, object],
     ) -> None:
         """Compare the gradients of a weighted sum of all results that have a gradient."""
         pairs = zip(leaves(arguments), leaves(translated), strict=True)
@@ -213,22 +222,29 @@ class Trial:
             self._check_gradient_in(layout, function, args, kwargs, wanted, weights)
 
     def _check_gradient_in(
-        self, layout: Any, function: Any, args: Any, kwargs: Any, wanted: list[tuple[Any, Any]], weights: dict[int, Any]
+        self,
+        layout: Layout,
+        function: Callable[..., object],
+        args: tuple[object, ...],
+        kwargs: dict[str, object],
+        wanted: list[tuple[torch.Tensor, Tensor]],
+        weights: dict[int, torch.Tensor],
     ) -> None:
         """Compare the gradients where inputs and incoming gradients lie in memory in one way."""
         places = {id(theirs): place for place, (_, theirs) in enumerate(wanted)}
         factors = {place: layout.copied(self._translated(each)) for place, each in weights.items()}
 
-        def weighted_sum(*tensors: Any) -> Any:
+        def weighted_sum(*tensors: Tensor) -> Tensor:
             laid = [layout.turned(each) for each in tensors]
 
-            def put(value: Any) -> Any:
+            def put(value: object) -> object:
                 return laid[places[id(value)]] if id(value) in places else value
 
             outcome = list(leaves(function(*mapped(args, put), **mapped(kwargs, put))))
             sums = [(layout.turned(outcome[place]) * each).sum() for place, each in factors.items()]
             first, *more = (_real(each, self._values.FUNCTIONS) for each in sums)
-            return reduce(add, more, first)
+            total: Tensor = reduce(add, more, first)
+            return total
 
         try:
             gradients = self._values.gradients(weighted_sum, [layout.copied(theirs) for _, theirs in wanted])
@@ -253,13 +269,13 @@ def _agreeing(tried: list[tuple[int, str]]) -> dict[str, object]:
     return {**found, "form": forms.pop() if len(forms) == 1 else None}
 
 
-def _torch_operator(name: str) -> Any:
+def _torch_operator(name: str) -> OpOverload:
     qualified, _, overload = name.partition(".")
     namespace, _, base = qualified.partition("::")
     return getattr(getattr(getattr(torch.ops, namespace), base), overload or "default")
 
 
-def _draws(op: Any, arguments: dict[str, Any]) -> bool:
+def _draws(op: OpOverload, arguments: dict[str, object]) -> bool:
     """Return whether a call draws random numbers; attention without dropout does not, although its operator may."""
     if torch.Tag.nondeterministic_seeded not in op.tags:
         return False
@@ -269,7 +285,7 @@ def _draws(op: Any, arguments: dict[str, Any]) -> bool:
         return not torch.equal(before, torch.get_rng_state())
 
 
-def _weights(result: Any) -> Any:
+def _weights(result: torch.Tensor) -> torch.Tensor:
     """Return the factors of a result's elements in a sum.
 
     Their signs alternate: if all of one sign came first, the large partial sum would determine the rounding error.
@@ -277,12 +293,12 @@ def _weights(result: Any) -> Any:
     return torch.arange(result.numel(), dtype=torch.float64).cos().reshape(result.shape).to(result.dtype)
 
 
-def _real(number: Any, functions: Any) -> Any:
+def _real(number: Any, functions: ModuleType) -> Any:
     """Return the real part of a complex number by a framework's functions, and other numbers unchanged."""
     return functions.real(number) if "complex" in str(number.dtype).lower() else number
 
 
-def _wants_gradient(value: Any) -> bool:
+def _wants_gradient(value: object) -> bool:
     return isinstance(value, torch.Tensor) and bool(value.requires_grad)
 
 

@@ -2,52 +2,53 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
 
-from mindspore import ops
+import mindspore as ms
+from mindspore import Tensor, ops
 
 
-def unsqueeze(self: Any, dim: int) -> Any:
+def unsqueeze(self: Tensor, dim: int) -> Tensor:
     """Add a dimension."""
     return self.expand_dims(dim)
 
 
-def eq(self: Any, other: Any) -> Any:
+def eq(self: Tensor, other: Tensor) -> Tensor:
     """Compare element by element."""
     return ops.equal(self, other)
 
 
-def to(self: Any, dtype: Any) -> Any:
+def to(self: Tensor, dtype: ms.Type) -> Tensor:
     """Convert the element type."""
     return self.astype(dtype)
 
 
-def expand_as(self: Any, other: Any) -> Any:
+def expand_as(self: Tensor, other: Tensor) -> Tensor:
     """Repeat a tensor to the sizes of another."""
     return ops.broadcast_to(self, other.shape)
 
 
-def expand(self: Any, size: Any) -> Any:
+def expand(self: Tensor, size: Sequence[int]) -> Tensor:
     """Repeat a tensor to sizes, in which -1 keeps one."""
     return ops.broadcast_to(self, tuple(size))
 
 
-def permute(self: Any, dims: Any) -> Any:
+def permute(self: Tensor, dims: Sequence[int]) -> Tensor:
     """Reorder the dimensions."""
     return ops.transpose(self, tuple(dims))
 
 
-def masked_fill(self: Any, mask: Any, value: Any) -> Any:
+def masked_fill(self: Tensor, mask: Tensor, value: float) -> Tensor:
     """Fill the elements where a mask is true."""
     return ops.masked_fill(self, mask, value)
 
 
-def mean(self: Any, dim: Any, keepdim: bool = False) -> Any:
+def mean(self: Tensor, dim: Sequence[int], keepdim: bool = False) -> Tensor:
     """Return the mean over dimensions."""
     return self.mean(tuple(dim), keepdim)
 
 
-def var_mean(self: Any, dim: Any, correction: int = 1, keepdim: bool = False) -> Any:
+def var_mean(self: Tensor, dim: Sequence[int], correction: int = 1, keepdim: bool = False) -> tuple[Tensor, Tensor]:
     """Return the variance and the mean over dimensions."""
     axes = tuple(dim)
     middle = self.mean(axes, True)
@@ -58,7 +59,7 @@ def var_mean(self: Any, dim: Any, correction: int = 1, keepdim: bool = False) ->
     return variance, middle if keepdim else middle.reshape(variance.shape)
 
 
-def select_scatter(self: Any, src: Any, dim: int, index: int) -> Any:
+def select_scatter(self: Tensor, src: Tensor, dim: int, index: int) -> Tensor:
     """Replace one place along a dimension."""
     size = self.shape[dim]
     place = index % size
@@ -66,8 +67,8 @@ def select_scatter(self: Any, src: Any, dim: int, index: int) -> Any:
 
 
 def slice_scatter(
-    self: Any, src: Any, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1
-) -> Any:
+    self: Tensor, src: Tensor, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1
+) -> Tensor:
     """Replace a range along a dimension; with a step, place after place."""
     places = range(self.shape[dim])[start:end:step]
     if step == 1:
@@ -78,7 +79,7 @@ def slice_scatter(
     return self
 
 
-def _replaced(self: Any, part: Any, dim: int, start: int, end: int) -> Any:
+def _replaced(self: Tensor, part: Tensor, dim: int, start: int, end: int) -> Tensor:
     size = self.shape[dim]
     sizes = (start, end - start, size - end)
     before, _, after = ops.split(self, sizes, dim)
@@ -90,11 +91,11 @@ def _replaced(self: Any, part: Any, dim: int, start: int, end: int) -> Any:
     return ops.concat(kept, dim)
 
 
-def reshape(self: Any, shape: Any) -> Any:
+def reshape(self: Tensor, shape: Sequence[int]) -> Tensor:
     """Change the sizes."""
     return self.reshape(tuple(shape))
 
 
-def transpose(self: Any, dim0: int, dim1: int) -> Any:
+def transpose(self: Tensor, dim0: int, dim1: int) -> Tensor:
     """Exchange two dimensions."""
     return self.swapaxes(dim0, dim1)

@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import mindspore as ms
-from mindspore import ops
+from mindspore import Tensor, ops
 
 _LEAST = {ms.float16: -65504.0}
 
 
 def scaled_dot_product_attention(
-    query: Any,
-    key: Any,
-    value: Any,
-    attn_mask: Any = None,
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    attn_mask: Tensor | None = None,
     dropout_p: float = 0.0,
     is_causal: bool = False,
     scale: float | None = None,
     enable_gqa: bool = False,
-) -> Any:
+) -> Tensor:
     """Compute attention; rows that a mask blocks as a whole give zeros, as in PyTorch."""
     if enable_gqa:
         groups = query.shape[-3] // key.shape[-3]

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Any
+from mindspore import Tensor, ops
 
-from mindspore import ops
+Sizes = int | tuple[int, ...] | list[int]
+"""One number for all dimensions, or one for each."""
 
 
 def conv_transpose2d(
-    input: Any,
-    weight: Any,
-    bias: Any = None,
-    stride: Any = (1, 1),
-    padding: Any = (0, 0),
-    output_padding: Any = (0, 0),
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: Sizes = (1, 1),
+    padding: Sizes = (0, 0),
+    output_padding: Sizes = (0, 0),
     groups: int = 1,
-    dilation: Any = (1, 1),
-) -> Any:
+    dilation: Sizes = (1, 1),
+) -> Tensor:
     """Compute a transposed convolution of images."""
     stride, padding, more, dilation = (_pair(each) for each in (stride, padding, output_padding, dilation))
     inputs, outputs, height, width = weight.shape
@@ -30,15 +31,15 @@ def conv_transpose2d(
 
 
 def conv_transpose1d(
-    input: Any,
-    weight: Any,
-    bias: Any = None,
-    stride: Any = (1,),
-    padding: Any = (0,),
-    output_padding: Any = (0,),
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: Sizes = (1,),
+    padding: Sizes = (0,),
+    output_padding: Sizes = (0,),
     groups: int = 1,
-    dilation: Any = (1,),
-) -> Any:
+    dilation: Sizes = (1,),
+) -> Tensor:
     """Compute a transposed convolution of rows, as images of one row."""
     found = conv_transpose2d(
         input.expand_dims(2),
@@ -53,17 +54,17 @@ def conv_transpose1d(
     return found.squeeze(2)
 
 
-def _one(value: Any) -> Any:
+def _one(value: Sizes) -> int:
     return value[0] if isinstance(value, (tuple, list)) else value
 
 
-def _pair(value: Any) -> Any:
+def _pair(value: Sizes) -> tuple[int, int]:
     if not isinstance(value, (tuple, list)):
         return (value, value)
     return (value[0], value[0]) if len(value) == 1 else (value[0], value[1])
 
 
-def _spread(image: Any, axis: int, stride: int) -> Any:
+def _spread(image: Tensor, axis: int, stride: int) -> Tensor:
     """Put stride - 1 zeros between the elements along an axis."""
     if stride == 1:
         return image
@@ -75,7 +76,7 @@ def _spread(image: Any, axis: int, stride: int) -> Any:
     return ops.split(whole, (size - stride + 1, stride - 1), axis)[0]
 
 
-def _padded(image: Any, sides: Any) -> Any:
+def _padded(image: Tensor, sides: tuple[int, int, int, int]) -> Tensor:
     """Pad the last two axes; negative sides crop."""
     left, right, top, bottom = sides
     more = (max(left, 0), max(right, 0), max(top, 0), max(bottom, 0))

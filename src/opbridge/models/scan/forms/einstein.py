@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
 
-from mindspore import ops
+from mindspore import Tensor, ops
+
+Arrangement = tuple[tuple[int, ...], tuple[int, ...]]
+"""The axes to sum, and the order of those that are left."""
+Step = tuple[Arrangement, Arrangement, int, int, int]
+"""The arrangements of two operands, and the numbers of their common axes, of the rows and of the summed axes."""
 
 
-def einsum(equation: str, tensors: Any, path: Any = None) -> Any:
+def einsum(equation: str, tensors: Sequence[Tensor], path: Sequence[int] | None = None) -> Tensor:
     """Compute an Einstein sum, operand after operand."""
     steps, last = _plan(equation, len(tensors))
     found = tensors[0]
@@ -17,7 +22,7 @@ def einsum(equation: str, tensors: Any, path: Any = None) -> Any:
 
 
 @ops.constexpr  # type: ignore[untyped-decorator]
-def _plan(equation: str, count: int) -> Any:
+def _plan(equation: str, count: int) -> tuple[tuple[Step, ...], Arrangement]:
     """Return the arrangements of each step, and that of the last result; a graph knows them while it compiles."""
     given, arrow, result = equation.replace(" ", "").partition("->")
     operands = given.split(",")
@@ -31,7 +36,7 @@ def _plan(equation: str, count: int) -> Any:
     return tuple(steps), _arrangement(letters, result)
 
 
-def _step(one: str, other: str, kept: str) -> Any:
+def _step(one: str, other: str, kept: str) -> tuple[Step, str]:
     """Return the arrangements of two operands, and the letters of their product.
 
     Both begin with their common letters that are kept. The letters that are summed come last in the first operand and
@@ -45,20 +50,20 @@ def _step(one: str, other: str, kept: str) -> Any:
     return (*arranged, len(batch), len(rows), len(summed)), batch + rows + columns
 
 
-def _arrangement(letters: str, wanted: str) -> Any:
+def _arrangement(letters: str, wanted: str) -> Arrangement:
     """Return the axes to sum, and the order of those that are left."""
     left = [each for each in letters if each in wanted]
     axes = tuple([place for place, each in enumerate(letters) if each not in wanted])
     return axes, tuple([left.index(each) for each in wanted])
 
 
-def _arranged(value: Any, arrangement: Any) -> Any:
+def _arranged(value: Tensor, arrangement: Arrangement) -> Tensor:
     axes, order = arrangement
     value = value.sum(axes) if len(axes) else value
     return ops.transpose(value, order) if len(order) > 1 else value
 
 
-def _product(one: Any, other: Any, step: Any) -> Any:
+def _product(one: Tensor, other: Tensor, step: Step) -> Tensor:
     first, second, batch, rows, summed = step
     one, other = _arranged(one, first), _arranged(other, second)
     sizes, more = one.shape, other.shape
@@ -68,7 +73,7 @@ def _product(one: Any, other: Any, step: Any) -> Any:
     return ops.matmul(left, right).reshape((*sizes[: batch + rows], *more[batch + summed :]))
 
 
-def _count(sizes: Any) -> Any:
+def _count(sizes: Sequence[int]) -> int:
     count = 1
     for size in sizes:
         count = count * size

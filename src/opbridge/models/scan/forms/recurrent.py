@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable, Sequence
 
-from mindspore import mint, ops
+from mindspore import Tensor, mint, ops
 
 from opbridge.models.scan.forms.basic import tanh
 
+States = tuple[Tensor, ...]
+
 
 def lstm(
-    input: Any,
-    hx: Any,
-    params: Any,
+    input: Tensor,
+    hx: Sequence[Tensor],
+    params: Sequence[Tensor],
     has_biases: bool,
     num_layers: int,
     dropout: float,
     train: bool,
     bidirectional: bool,
     batch_first: bool,
-) -> Any:
+) -> tuple[Tensor, Tensor, Tensor]:
     """Run an LSTM; return the outputs, and the last hidden and cell states of all layers."""
     output, (hidden, cells) = _run(
         _lstm_layer, input, tuple(hx), params, has_biases, num_layers, dropout, train, bidirectional, batch_first
@@ -27,7 +29,9 @@ def lstm(
     return output, hidden, cells
 
 
-def _lstm_layer(values: Any, states: Any, weights: Any, has_biases: bool, backwards: bool) -> Any:
+def _lstm_layer(
+    values: Tensor, states: States, weights: Sequence[Tensor], has_biases: bool, backwards: bool
+) -> tuple[Tensor, States]:
     h, c = states
     count = values.shape[0]
     given = ops.matmul(values, weights[0].swapaxes(0, 1))
@@ -44,21 +48,21 @@ def _lstm_layer(values: Any, states: Any, weights: Any, has_biases: bool, backwa
     return _in_order(found, backwards), (h, c)
 
 
-def _in_order(found: Any, backwards: bool) -> Any:
+def _in_order(found: list[Tensor], backwards: bool) -> Tensor:
     return ops.stack(found[::-1] if backwards else found)
 
 
 def gru(
-    input: Any,
-    hx: Any,
-    params: Any,
+    input: Tensor,
+    hx: Tensor,
+    params: Sequence[Tensor],
     has_biases: bool,
     num_layers: int,
     dropout: float,
     train: bool,
     bidirectional: bool,
     batch_first: bool,
-) -> Any:
+) -> tuple[Tensor, Tensor]:
     """Run a GRU; return the outputs, and the last hidden states of all layers."""
     output, (hidden,) = _run(
         _gru_layer, input, (hx,), params, has_biases, num_layers, dropout, train, bidirectional, batch_first
@@ -67,17 +71,17 @@ def gru(
 
 
 def _run(
-    run_layer: Any,
-    input: Any,
-    states: Any,
-    params: Any,
+    run_layer: Callable[..., tuple[Tensor, States]],
+    input: Tensor,
+    states: States,
+    params: Sequence[Tensor],
     has_biases: bool,
     num_layers: int,
     dropout: float,
     train: bool,
     bidirectional: bool,
     batch_first: bool,
-) -> Any:
+) -> tuple[Tensor, States]:
     """Run all layers; return the outputs, and each of the states after the last step, for all layers."""
     values = input.swapaxes(0, 1) if batch_first else input
     directions = 2 if bidirectional else 1
@@ -99,7 +103,9 @@ def _run(
     return output, tuple([ops.stack([after[kind] for after in last]) for kind in range(len(states))])
 
 
-def _gru_layer(values: Any, states: Any, weights: Any, has_biases: bool, backwards: bool) -> Any:
+def _gru_layer(
+    values: Tensor, states: States, weights: Sequence[Tensor], has_biases: bool, backwards: bool
+) -> tuple[Tensor, States]:
     (h,) = states
     count = values.shape[0]
     given = ops.matmul(values, weights[0].swapaxes(0, 1))
@@ -121,16 +127,16 @@ def _gru_layer(values: Any, states: Any, weights: Any, has_biases: bool, backwar
 
 
 def rnn_tanh(
-    input: Any,
-    hx: Any,
-    params: Any,
+    input: Tensor,
+    hx: Tensor,
+    params: Sequence[Tensor],
     has_biases: bool,
     num_layers: int,
     dropout: float,
     train: bool,
     bidirectional: bool,
     batch_first: bool,
-) -> Any:
+) -> tuple[Tensor, Tensor]:
     """Run a recurrent network with tanh; return the outputs, and the last hidden states of all layers."""
     output, (hidden,) = _run(
         _tanh_layer, input, (hx,), params, has_biases, num_layers, dropout, train, bidirectional, batch_first
@@ -139,16 +145,16 @@ def rnn_tanh(
 
 
 def rnn_relu(
-    input: Any,
-    hx: Any,
-    params: Any,
+    input: Tensor,
+    hx: Tensor,
+    params: Sequence[Tensor],
     has_biases: bool,
     num_layers: int,
     dropout: float,
     train: bool,
     bidirectional: bool,
     batch_first: bool,
-) -> Any:
+) -> tuple[Tensor, Tensor]:
     """Run a recurrent network with relu; return the outputs, and the last hidden states of all layers."""
     output, (hidden,) = _run(
         _relu_layer, input, (hx,), params, has_biases, num_layers, dropout, train, bidirectional, batch_first
@@ -156,15 +162,26 @@ def rnn_relu(
     return output, hidden
 
 
-def _tanh_layer(values: Any, states: Any, weights: Any, has_biases: bool, backwards: bool) -> Any:
+def _tanh_layer(
+    values: Tensor, states: States, weights: Sequence[Tensor], has_biases: bool, backwards: bool
+) -> tuple[Tensor, States]:
     return _plain_layer(tanh, values, states, weights, has_biases, backwards)
 
 
-def _relu_layer(values: Any, states: Any, weights: Any, has_biases: bool, backwards: bool) -> Any:
+def _relu_layer(
+    values: Tensor, states: States, weights: Sequence[Tensor], has_biases: bool, backwards: bool
+) -> tuple[Tensor, States]:
     return _plain_layer(ops.relu, values, states, weights, has_biases, backwards)
 
 
-def _plain_layer(activate: Any, values: Any, states: Any, weights: Any, has_biases: bool, backwards: bool) -> Any:
+def _plain_layer(
+    activate: Callable[[Tensor], Tensor],
+    values: Tensor,
+    states: States,
+    weights: Sequence[Tensor],
+    has_biases: bool,
+    backwards: bool,
+) -> tuple[Tensor, States]:
     (h,) = states
     count = values.shape[0]
     given = ops.matmul(values, weights[0].swapaxes(0, 1))
