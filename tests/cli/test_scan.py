@@ -20,7 +20,7 @@ from opbridge.cli import main
 from opbridge.models.scan.mindspore_names import calls, candidates
 from opbridge.models.scan.trials import OperatorProbe, work_off
 from opbridge.models.scan.verdict_cache import verdicts_on
-from opbridge.models.scan.verdicts import Place, ScannedOperator, State, Verdict
+from opbridge.models.scan.verdicts import CallSite, ScannedOperator, State, Verdict
 from opbridge.models.scan.written_package import functions, package
 
 Opbridge = Callable[..., subprocess.CompletedProcess[str]]
@@ -289,7 +289,7 @@ def test_what_was_tried_once_is_known_for_such_calls(tmp_path: Path) -> None:
 
     def tried(rank: int) -> Verdict:
         called = (("self", (torch.float32, rank, False)),)
-        relu = ScannedOperator("aten::relu", "", Place("", ""), signatures={called}, examples=[example])
+        relu = ScannedOperator("aten::relu", "", CallSite("", ""), signatures={called}, examples=[example])
         return verdicts_on([relu], "mindspore", "CPU", cache)["aten::relu"]
 
     first = tried(1)
@@ -331,7 +331,7 @@ def test_arguments_at_their_defaults_are_left_out_first() -> None:
 
 
 def written(*schemas: str) -> str:
-    operators = [(ScannedOperator(text.partition("(")[0], text, Place("", "a.py:1")), MISSING) for text in schemas]
+    operators = [(ScannedOperator(text.partition("(")[0], text, CallSite("", "a.py:1")), MISSING) for text in schemas]
     made, refused = functions(operators, "lib")
     assert refused == []
     return package(made, "lib", "a.py", "MindSpore")["__init__.py"]

@@ -22,7 +22,7 @@ def static_graph(name: str) -> str:
     )
 
 
-class Runtime(Protocol):
+class DeclaredLibrary(Protocol):
     """The implementation of operators that are declared by name."""
 
     def index(self, name: str) -> int:
@@ -101,10 +101,10 @@ class Operators(dict[str, NativeOp]):
     """
 
     def __init__(self) -> None:
-        self._declared: dict[str, Runtime] = {}
+        self._declared: dict[str, DeclaredLibrary] = {}
         self._lock = RLock()
 
-    def declare(self, names: Sequence[str], runtime: Runtime) -> None:
+    def declare(self, names: Sequence[str], runtime: DeclaredLibrary) -> None:
         """Declare operators of a runtime by name, and rebind existing Ops of these names."""
         with self._lock:
             self._declared.update(dict.fromkeys(names, runtime))

@@ -9,7 +9,7 @@ import pytest
 
 from opbridge.base.errors import Location, RuleError
 from opbridge.waist.rules import Like, ShapeDtype, evaluate_out, evaluate_size, parse_expression, parse_out
-from opbridge.waist.rules.value_kinds import Place
+from opbridge.waist.rules.value_kinds import ManifestPlace
 from opbridge.waist.schema import Schema
 
 MATMUL = Schema.parse("mylib::matmul(Tensor x, Tensor y, *, ScalarType? dtype=None) -> Tensor")
@@ -150,7 +150,7 @@ def test_a_dtype_is_asked_for_where_no_tensor_has_one() -> None:
 def test_a_nested_error_stands_where_its_value_does() -> None:
     item = Location("ops.yaml", 4, 20, " " * 19 + "m, 1")
 
-    place = Place(lambda path: item if path == (1, "shape", 0) else None)
+    place = ManifestPlace(lambda path: item if path == (1, "shape", 0) else None)
     with pytest.raises(RuleError, match=r"ops\.yaml:4:20: 'm' is not an argument"):
         parse_out(["x", {"shape": ["m", 1]}], SPLIT, place)
 

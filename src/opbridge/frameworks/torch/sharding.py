@@ -77,13 +77,13 @@ class ShardedOperator:
         return RuntimeSchemaInfo(min(places, default=len(self.schema.arguments)), keywords or None, needs_pytree=lists)
 
     def strategy(self, op: OpSchema) -> OpStrategy:
-        """Return all ways to run a call, with the cost of moving its tensors."""
+        """Return all strategies to run a call, with the cost of moving its tensors."""
         call = self._call(op.op, self._bound(op.args_schema, op.kwargs_schema), _spec_of_strategy)
         strategies = []
-        for way in call.ways():
-            inputs = [lying(spec, placements) for spec, placements in zip(call.specs, way.inputs, strict=True)]
-            outputs = tuple(DTensorSpec(call.mesh, placements) for placements in way.outputs)
-            costs = [[cost] for cost in way.costs(call.specs)]
+        for strategy in call.strategies():
+            inputs = [lying(spec, placements) for spec, placements in zip(call.specs, strategy.inputs, strict=True)]
+            outputs = tuple(DTensorSpec(call.mesh, placements) for placements in strategy.outputs)
+            costs = [[cost] for cost in strategy.costs(call.specs)]
             strategies.append(OpSpec(outputs[0] if len(outputs) == 1 else outputs, inputs, costs))
         return OpStrategy(strategies)
 
@@ -105,7 +105,7 @@ class ShardedOperator:
         return returns[0] if len(returns) == 1 else tuple(returns) or None
 
     def _choice(self, op: object, bound: Bound) -> Choice:
-        """Return the way to run a call, remembered for similar calls."""
+        """Return the strategy to run a call, remembered for similar calls."""
         likes = self._mapped(bound, self._spec_of_tensor)
         deciding = ((name, value) for name, value in likes.items() if name in self._deciding or name in self._tensors)
         key = tuple((name, tuple(value) if isinstance(value, list) else value) for name, value in deciding)
@@ -121,20 +121,22 @@ class ShardedOperator:
 
     def _made_choice(self, op: object, bound: Bound) -> Choice:
         call = self._call(op, bound, self._spec_of_tensor)
-        way = self._cheapest_way(call)
+        strategy = self._cheapest_strategy(call)
         metas = (TensorMeta(like.shape, like.stride(), like.dtype) for like in call.made)
-        outputs = zip(way.outputs, metas, strict=True)
+        outputs = zip(strategy.outputs, metas, strict=True)
         specs = tuple(DTensorSpec(call.mesh, placements, tensor_meta=meta) for placements, meta in outputs)
-        return Choice(call.mesh, way.inputs, specs)
+        return Choice(call.mesh, strategy.inputs, specs)
 
-    def _cheapest_way(self, call: Call) -> Way:
-        """Return the cheapest way that does not move tensors that are written to; raise CallError if there is none."""
+    def _cheapest_strategy(self, call: Call) -> Strategy:
+        """Return the cheapest strategy that does not move written tensors; raise CallError if there is none."""
         specs = call.specs
         written = [place for place, item in enumerate(call.tensors) if self.schema.arguments[item.argument].mutable]
-        ways = [way for way in call.ways() if all(way.inputs[place] == specs[place].placements for place in written)]
-        if not ways:
+        strategies = [
+            each for each in call.strategies() if all(each.inputs[at] == specs[at].placements for at in written)
+        ]
+        if not strategies:
             raise self._cannot_move(call, written)
-        return min(ways, key=lambda way: (sum(way.costs(specs)), way.disturbed(specs), way.moves(specs)))
+        return min(strategies, key=lambda each: (sum(each.costs(specs)), each.disturbed(specs), each.moves(specs)))
 
     def _new(self, results: object) -> list[torch.Tensor]:
         """Return the results of an operator that are not its arguments."""
@@ -256,8 +258,8 @@ class Choice:
 
 
 @dataclass(frozen=True)
-class Way:
-    """One way to run a call: the placements of its tensors, and of its new outputs."""
+class Strategy:
+    """A way to run a call: the placements of its tensors, and of its new outputs."""
 
     inputs: tuple[Placements, ...]
     outputs: tuple[Placements, ...]
@@ -297,28 +299,28 @@ class Call:
         """The mesh of the tensors."""
         return self.specs[0].mesh
 
-    def ways(self) -> list[Way]:
-        """Return all ways to run the call, the least disturbing first: DTensor takes the first of equal cost."""
-        return sorted(self._ways(), key=lambda way: way.disturbed(self.specs))
+    def strategies(self) -> list[Strategy]:
+        """Return all strategies to run the call, the least disturbing first: DTensor takes the first of equal cost."""
+        return sorted(self._strategies(), key=lambda strategy: strategy.disturbed(self.specs))
 
-    def _ways(self) -> Iterator[Way]:
-        """Yield the ways: along each mesh dimension, a call is divided along one name or none."""
+    def _strategies(self) -> Iterator[Strategy]:
+        """Yield the strategies: along each mesh dimension, a call is divided along one name or none."""
         for names in itertools.product((None, *self.layout.names), repeat=self.mesh.ndim):
-            way = Way(
+            strategy = Strategy(
                 tuple(_placements(one, names, {}) for one in self.layout.inputs),
                 tuple(_placements(one, names, self.layout.reductions) for one in self.layout.outputs),
             )
-            if self._has_parts(names, way) and all(map(_is_one_reduction, way.outputs)):
-                yield way
+            if self._has_parts(names, strategy) and all(map(_is_one_reduction, strategy.outputs)):
+                yield strategy
 
-    def _has_parts(self, names: Sequence[str | None], way: Way) -> bool:
+    def _has_parts(self, names: Sequence[str | None], strategy: Strategy) -> bool:
         """Return whether all processes get a part: an empty part has no maximum, and few are not worth a move."""
         for name in {name for name in names if name is not None}:
             parts = math.prod(size for size, one in zip(self.mesh.shape, names, strict=True) if one == name)
             if self.layout.reductions.get(name, "sum") != "sum":
                 if self.layout.sizes[name] % parts:
                     return False
-            elif self.layout.sizes[name] < parts and way.moves(self.specs):
+            elif self.layout.sizes[name] < parts and strategy.moves(self.specs):
                 return False
         return True
 

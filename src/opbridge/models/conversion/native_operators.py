@@ -16,7 +16,7 @@ from opbridge.models.conversion.saved_values import put_back, taken_aside
 from opbridge.models.scan.mindspore_names import PYTORCH_ONLY, calls, find, parameters_of, values_of
 from opbridge.models.scan.operator_recorder import Recorder, described
 from opbridge.models.scan.verdict_cache import verdicts_on
-from opbridge.models.scan.verdicts import Place, ScannedOperator, State, Verdict
+from opbridge.models.scan.verdicts import CallSite, ScannedOperator, State, Verdict
 
 
 class Expression(str):
@@ -160,7 +160,7 @@ def _brought(calls: Iterable[tuple[Any, dict[str, Any]]], folder: Path) -> dict[
     return found
 
 
-_ADDED = Place("", "an operator that the conversion adds")
+_ADDED = CallSite("", "an operator that the conversion adds")
 
 
 class _NoExampleError(Exception):

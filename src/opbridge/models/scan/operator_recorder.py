@@ -20,7 +20,7 @@ import torch
 from torch._ops import OpOverload
 
 from opbridge.models.scan.nested_values import tensors
-from opbridge.models.scan.verdicts import Place, ScannedOperator
+from opbridge.models.scan.verdicts import CallSite, ScannedOperator
 
 _KEY = torch._C.DispatchKey.AutocastIPU
 """A key above autograd and above CPU autocast, of a device for which PyTorch ships no kernels."""
@@ -113,7 +113,7 @@ class Recorder:
         name = form._name
         operator = self.operators.get(name)
         if operator is None:
-            place = Place(self._modules[-1] if self._modules else "", line)
+            place = CallSite(self._modules[-1] if self._modules else "", line)
             operator = self.operators[name] = ScannedOperator(name, str(form._schema), place)
         operator.calls += 1
         self._keep_example(operator, form, args, kwargs)

@@ -10,7 +10,7 @@ from opbridge.models.scan.mindspore_names import shown
 
 
 @dataclass(frozen=True)
-class Place:
+class CallSite:
     """The place in the model at which an operator is called."""
 
     module: str
@@ -29,7 +29,7 @@ class ScannedOperator:
     name: str
     """`aten::add.Tensor`; without a dot where the overload has no name."""
     schema: str
-    place: Place
+    place: CallSite
     """The place of the first call."""
     calls: int = 0
     dtypes: set[str] = field(default_factory=set)

@@ -9,7 +9,7 @@ from opbridge.base.errors import RuleError, did_you_mean
 from opbridge.waist.rules.formulas import Formula, FormulaChecker, Meaning, accepts_kind, meanings, parse_formula
 from opbridge.waist.rules.parser import Source
 from opbridge.waist.rules.syntax import Call, Expr, Name
-from opbridge.waist.rules.value_kinds import Kind, Place, kind_of
+from opbridge.waist.rules.value_kinds import Kind, ManifestPlace, kind_of
 from opbridge.waist.schema import Argument, Schema
 
 _EXAMPLE = "derivatives: {x: grad * y, y: grad * x}"
@@ -36,7 +36,7 @@ class Backward:
 
 
 def parse_derivatives(
-    value: object, schema: Schema, operators: Mapping[str, Schema], place: Place
+    value: object, schema: Schema, operators: Mapping[str, Schema], place: ManifestPlace
 ) -> tuple[Derivative, ...]:
     """Parse formulas by argument names, each for one argument or several.
 
@@ -62,7 +62,7 @@ def parse_derivatives(
     return tuple(found)
 
 
-def parse_backward(value: object, schema: Schema, operators: Mapping[str, Schema], place: Place) -> Backward:
+def parse_backward(value: object, schema: Schema, operators: Mapping[str, Schema], place: ManifestPlace) -> Backward:
     """Parse a backward operator, with or without the arguments that its outputs are the gradients of.
 
     Raises:
@@ -138,12 +138,12 @@ def _ambiguous(parameter: Argument, schema: Schema, operator: Schema, source: So
     return source.error(message, hint="name the output and ask for grad_<output>, or rename the argument")
 
 
-def _refuse_no_outputs(schema: Schema, place: Place) -> None:
+def _refuse_no_outputs(schema: Schema, place: ManifestPlace) -> None:
     if not schema.returns:
         raise place.error(f"{schema.full_name} returns nothing, so it has no derivatives")
 
 
-def _targets(key: str, names: Mapping[str, Argument], schema: Schema, place: Place) -> tuple[str, ...]:
+def _targets(key: str, names: Mapping[str, Argument], schema: Schema, place: ManifestPlace) -> tuple[str, ...]:
     targets = tuple(name.strip() for name in key.split(","))
     for target in targets:
         if target not in names:

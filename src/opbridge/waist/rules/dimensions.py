@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from opbridge.base.errors import did_you_mean
 from opbridge.waist.rules.parser import Source
-from opbridge.waist.rules.value_kinds import Place
+from opbridge.waist.rules.value_kinds import ManifestPlace
 from opbridge.waist.schema import Schema
 
 Group = tuple[str, ...]
@@ -34,7 +34,7 @@ class Dimensions:
 Batch = str | Dimensions
 
 
-def parse_batch(value: object, schema: Schema, place: Place) -> Batch:
+def parse_batch(value: object, schema: Schema, place: ManifestPlace) -> Batch:
     """Parse `elementwise`, `loop`, or a pattern whose `...` marks the tensors with the extra dimensions."""
     example = "... h, h -> ... h"
     parsed = parse_dimensions(place.text(value, example), schema, ("elementwise", "loop"), example)

@@ -9,7 +9,7 @@ from opbridge.base.names import is_cpp_name
 from opbridge.waist.rules.lowering import Lowering
 from opbridge.waist.rules.parser import Source, parse_expression
 from opbridge.waist.rules.syntax import Call, Expr
-from opbridge.waist.rules.value_kinds import Kind, Place
+from opbridge.waist.rules.value_kinds import Kind, ManifestPlace
 from opbridge.waist.schema import Schema
 
 BLOCKS = "blockDim"
@@ -35,7 +35,7 @@ class Launch:
         return {name: str(expr) for name, expr in self.values}
 
 
-def parse_launch(value: object, schema: Schema, place: Place) -> Launch:
+def parse_launch(value: object, schema: Schema, place: ManifestPlace) -> Launch:
     """Parse a mapping from kernel parameters to expressions.
 
     Raises:
@@ -54,7 +54,7 @@ def is_struct(expr: Expr) -> bool:
     return isinstance(expr, Call) and expr.name not in _FUNCTIONS
 
 
-def _parse(name: str, text: object, schema: Schema, place: Place) -> Expr:
+def _parse(name: str, text: object, schema: Schema, place: ManifestPlace) -> Expr:
     if not is_cpp_name(name) or "::" in name:
         raise place.error(f"'{name}' is not the name of a parameter", f"for example: {_EXAMPLE}")
     source = place.text(text, _EXAMPLE)

@@ -15,7 +15,7 @@ from opbridge.waist.rules.outputs import FromKernel, OutRule, parse_out
 from opbridge.waist.rules.parser import parse_expression
 from opbridge.waist.rules.sharding import Shard, parse_shard
 from opbridge.waist.rules.syntax import Expr
-from opbridge.waist.rules.value_kinds import Kind, Locate, Place, no_location
+from opbridge.waist.rules.value_kinds import Kind, Locate, ManifestPlace, no_location
 from opbridge.waist.schema import Schema
 
 
@@ -37,7 +37,7 @@ class Rule:
     """One field of `ops.yaml`: its parser, its printer, and the checks that verify it."""
 
     name: str
-    parse: Callable[[Any, Declaration, Place], Any]
+    parse: Callable[[Any, Declaration, ManifestPlace], Any]
     """Parses the field; raises RuleError, with its place, if it does not fit the schema."""
     field: Callable[[Any], object]
     """Returns the field that `parse` turns into an equal rule, or None if there is no rule."""
@@ -49,7 +49,7 @@ class Rule:
     """Whether the parser must also see that the field is absent."""
 
 
-def _parse_out(value: object, beside: Declaration, place: Place) -> tuple[OutRule, ...]:
+def _parse_out(value: object, beside: Declaration, place: ManifestPlace) -> tuple[OutRule, ...]:
     if value is None and beside.brings_rules:
         return ()
     return parse_out(value, beside.schema, place, kernel_may_say=beside.kernel_may_say)
@@ -64,7 +64,7 @@ def _derivatives_field(derivatives: tuple[Derivative, ...]) -> object:
     return {", ".join(item.arguments): str(item.formula) for item in derivatives} or None
 
 
-def _parse_flops(value: object, beside: Declaration, place: Place) -> Expr:
+def _parse_flops(value: object, beside: Declaration, place: ManifestPlace) -> Expr:
     source = place.text(value, "flops: 2 * x.numel")
     expr = parse_expression(source.text, source.where)
     Lowering(beside.schema, source).lower(expr, Kind.INT)
@@ -171,7 +171,7 @@ class Rules:
         Raises:
             RuleError: A rule is unknown, invalid, or contradicts another one.
         """
-        place = Place(locate)
+        place = ManifestPlace(locate)
         for key in fields:
             if key not in RULES:
                 raise place.child(key).error(f"unknown rule '{key}'", did_you_mean(key, RULES) or ", ".join(RULES))

@@ -11,7 +11,7 @@ from opbridge.waist.rules.lowering import Lowering
 from opbridge.waist.rules.parser import Source, parse_expression
 from opbridge.waist.rules.sizes import SizeEvaluator
 from opbridge.waist.rules.syntax import Attribute, Call, Expr, Index, ListOf, Name
-from opbridge.waist.rules.value_kinds import NOWHERE, Kind, Place, kind_of
+from opbridge.waist.rules.value_kinds import NOWHERE, Kind, ManifestPlace, kind_of
 from opbridge.waist.schema import Schema
 
 _EXAMPLE = "out: x, out: broadcast(x, y) or out: {shape: [x.shape[0], n], dtype: x.dtype}"
@@ -70,7 +70,7 @@ class Program:
 
 
 def parse_out(
-    value: object, schema: Schema, place: Place = NOWHERE, *, kernel_may_say: bool = False
+    value: object, schema: Schema, place: ManifestPlace = NOWHERE, *, kernel_may_say: bool = False
 ) -> tuple[OutRule, ...]:
     """Parse the rules of `schema.new_outputs`, in their order.
 
@@ -96,7 +96,7 @@ def parse_out(
     return tuple(_parse_one(rule, schema, place.child(index) if listed else place) for index, rule in enumerate(rules))
 
 
-def _parse_one(value: object, schema: Schema, place: Place) -> OutRule:
+def _parse_one(value: object, schema: Schema, place: ManifestPlace) -> OutRule:
     if isinstance(value, Mapping):
         return _parse_fields(value, schema, place)
     source = place.text(value, _EXAMPLE)
@@ -117,7 +117,7 @@ def _parse_one(value: object, schema: Schema, place: Place) -> OutRule:
     raise source.error(f"expected a tensor, got {expr}", expr.offset, f"for example: {_EXAMPLE}")
 
 
-def _parse_fields(fields: Mapping[Any, object], schema: Schema, place: Place) -> OutRule:
+def _parse_fields(fields: Mapping[Any, object], schema: Schema, place: ManifestPlace) -> OutRule:
     for key in fields:
         if key not in ("shape", "dtype"):
             hint = did_you_mean(str(key), ("shape", "dtype")) or "an out rule has shape and dtype"
@@ -130,7 +130,7 @@ def _parse_fields(fields: Mapping[Any, object], schema: Schema, place: Place) ->
     return ShapeDtype(shape, _parse_checked(fields["dtype"], schema, Kind.DTYPE, place.child("dtype"), "promote(x, y)"))
 
 
-def _parse_shape(value: object, schema: Schema, place: Place) -> Expr:
+def _parse_shape(value: object, schema: Schema, place: ManifestPlace) -> Expr:
     if not isinstance(value, (list, tuple)):
         return _parse_checked(value, schema, Kind.INTS, place, "[x.shape[0], 1]")
     # A YAML loader may have read `[x.shape[0], 1]` as a list.
@@ -141,14 +141,14 @@ def _parse_shape(value: object, schema: Schema, place: Place) -> Expr:
     )
 
 
-def _parse_checked(value: object, schema: Schema, kind: Kind, place: Place, example: str) -> Expr:
+def _parse_checked(value: object, schema: Schema, kind: Kind, place: ManifestPlace, example: str) -> Expr:
     source = place.text(value, example)
     expr = parse_expression(source.text, source.where)
     Lowering(schema, source).lower(expr, kind)
     return expr
 
 
-def _default_dtype(schema: Schema, place: Place) -> Expr:
+def _default_dtype(schema: Schema, place: ManifestPlace) -> Expr:
     tensors = [
         Name(argument.name) for argument in schema.arguments if kind_of(argument.type) in (Kind.TENSOR, Kind.TENSORS)
     ]

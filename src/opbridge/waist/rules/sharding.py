@@ -15,7 +15,7 @@ from functools import cached_property
 from opbridge.base.errors import CallError, RuleError, did_you_mean
 from opbridge.waist.rules.dimensions import ANONYMOUS, DOTS, Dimensions, Group, parse_dimensions
 from opbridge.waist.rules.parser import Source
-from opbridge.waist.rules.value_kinds import Place
+from opbridge.waist.rules.value_kinds import ManifestPlace
 from opbridge.waist.schema import Schema
 
 _PART = re.compile(r"\S+")
@@ -78,7 +78,7 @@ class Sharding(Dimensions):
 Shard = str | Sharding
 
 
-def parse_shard(value: object, schema: Schema, place: Place) -> Shard:
+def parse_shard(value: object, schema: Schema, place: ManifestPlace) -> Shard:
     """Parse `elementwise`, or a pattern and its clauses.
 
     Raises:
@@ -129,7 +129,7 @@ def _clauses(text: str, offset: int, source: Source, schema: Schema, dimensions:
     return tuple(clauses)
 
 
-def _check_writes(sharding: Sharding, schema: Schema, place: Place) -> None:
+def _check_writes(sharding: Sharding, schema: Schema, place: ManifestPlace) -> None:
     """Check that an output that is an argument has the dimensions of that argument."""
     groups = {item.name: group for item, group in zip(schema.tensor_arguments, sharding.inputs, strict=True)}
     outputs = (output for output in schema.returns if output.type.is_tensor_like)

@@ -64,15 +64,15 @@ def kind_of(type_: Type) -> Kind:
 
 
 @dataclass(frozen=True)
-class Place:
+class ManifestPlace:
     """The place of a value in a manifest, which is located only when an error needs it."""
 
     locate: Locate
     path: Path = ()
 
-    def child(self, key: str | int) -> Place:
+    def child(self, key: str | int) -> ManifestPlace:
         """Return the place of an item below this one."""
-        return Place(self.locate, (*self.path, key))
+        return ManifestPlace(self.locate, (*self.path, key))
 
     def error(self, message: str, hint: str = "") -> RuleError:
         """Return an error at this place."""
@@ -93,5 +93,5 @@ def no_location(_: Path) -> None:
     """Return None, as the `locate` function of rules that are in no file."""
 
 
-NOWHERE = Place(no_location)
+NOWHERE = ManifestPlace(no_location)
 """The place of rules that are in no file."""
