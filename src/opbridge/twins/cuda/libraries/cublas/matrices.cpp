@@ -168,39 +168,33 @@ cublasStatus_t dgmm(const LibraryCall& call, cublasSideMode_t side, int m, int n
 
 }  // namespace
 
-#define OB_TWIN_PRODUCTS(L, T)                                                                                        \
-  cublasStatus_t cublas##L##gemm(cublasHandle_t handle, cublasOperation_t transa, cublasOperation_t transb, int m,    \
-                                 int n, int k, const T* alpha, const T* a, int lda, const T* b, int ldb,              \
-                                 const T* beta, T* c, int ldc) {                                                      \
-    OB_TWIN_LIBRARY_CALL;                                                                                             \
-    return gemm(                                                                                                      \
-        call, handle, transa, transb, m, n, k, plain(alpha), lda, ldb, plain(beta), ldc, 1, [] { return true; },      \
-        [=](int) { return Operands<T>{a, b, c}; });                                                                   \
-  }                                                                                                                   \
-  cublasStatus_t cublas##L##gemmBatched(                                                                              \
-      cublasHandle_t handle, cublasOperation_t transa, cublasOperation_t transb, int m, int n, int k, const T* alpha, \
-      const T* const a[], int lda, const T* const b[], int ldb, const T* beta, T* const c[], int ldc, int count) {    \
-    OB_TWIN_LIBRARY_CALL;                                                                                             \
-    return gemm(                                                                                                      \
-        call, handle, transa, transb, m, n, k, plain(alpha), lda, ldb, plain(beta), ldc, count,                       \
-        [&] { return call.reads(a, count) && call.reads(b, count) && call.reads(c, count); },                         \
-        [=](int i) { return Operands<T>{a[i], b[i], c[i]}; });                                                        \
-  }                                                                                                                   \
-  cublasStatus_t cublas##L##gemmStridedBatched(                                                                       \
-      cublasHandle_t handle, cublasOperation_t transa, cublasOperation_t transb, int m, int n, int k, const T* alpha, \
-      const T* a, int lda, long long stridea, const T* b, int ldb, long long strideb, const T* beta, T* c, int ldc,   \
-      long long stridec, int count) {                                                                                 \
-    OB_TWIN_LIBRARY_CALL;                                                                                             \
-    return gemm(                                                                                                      \
-        call, handle, transa, transb, m, n, k, plain(alpha), lda, ldb, plain(beta), ldc, count, [] { return true; },  \
-        [=](int i) { return Operands<T>{a + i * stridea, b + i * strideb, c + i * stridec}; });                       \
-  }
-OB_TWIN_PRODUCTS(S, float)
-OB_TWIN_PRODUCTS(D, double)
-OB_TWIN_PRODUCTS(C, cuComplex)
-OB_TWIN_PRODUCTS(Z, cuDoubleComplex)
-
 #define OB_TWIN_MATRICES(L, T)                                                                                         \
+  cublasStatus_t cublas##L##gemm(cublasHandle_t handle, cublasOperation_t transa, cublasOperation_t transb, int m,     \
+                                 int n, int k, const T* alpha, const T* a, int lda, const T* b, int ldb,               \
+                                 const T* beta, T* c, int ldc) {                                                       \
+    OB_TWIN_LIBRARY_CALL;                                                                                              \
+    return gemm(                                                                                                       \
+        call, handle, transa, transb, m, n, k, plain(alpha), lda, ldb, plain(beta), ldc, 1, [] { return true; },       \
+        [=](int) { return Operands<T>{a, b, c}; });                                                                    \
+  }                                                                                                                    \
+  cublasStatus_t cublas##L##gemmBatched(                                                                               \
+      cublasHandle_t handle, cublasOperation_t transa, cublasOperation_t transb, int m, int n, int k, const T* alpha,  \
+      const T* const a[], int lda, const T* const b[], int ldb, const T* beta, T* const c[], int ldc, int count) {     \
+    OB_TWIN_LIBRARY_CALL;                                                                                              \
+    return gemm(                                                                                                       \
+        call, handle, transa, transb, m, n, k, plain(alpha), lda, ldb, plain(beta), ldc, count,                        \
+        [&] { return call.reads(a, count) && call.reads(b, count) && call.reads(c, count); },                          \
+        [=](int i) { return Operands<T>{a[i], b[i], c[i]}; });                                                         \
+  }                                                                                                                    \
+  cublasStatus_t cublas##L##gemmStridedBatched(                                                                        \
+      cublasHandle_t handle, cublasOperation_t transa, cublasOperation_t transb, int m, int n, int k, const T* alpha,  \
+      const T* a, int lda, long long stridea, const T* b, int ldb, long long strideb, const T* beta, T* c, int ldc,    \
+      long long stridec, int count) {                                                                                  \
+    OB_TWIN_LIBRARY_CALL;                                                                                              \
+    return gemm(                                                                                                       \
+        call, handle, transa, transb, m, n, k, plain(alpha), lda, ldb, plain(beta), ldc, count, [] { return true; },   \
+        [=](int i) { return Operands<T>{a + i * stridea, b + i * strideb, c + i * stridec}; });                        \
+  }                                                                                                                    \
   cublasStatus_t cublas##L##symm(cublasHandle_t handle, cublasSideMode_t side, cublasFillMode_t fill, int m, int n,    \
                                  const T* alpha, const T* a, int lda, const T* b, int ldb, const T* beta, T* c,        \
                                  int ldc) {                                                                            \

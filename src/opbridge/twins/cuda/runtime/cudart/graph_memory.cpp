@@ -8,8 +8,6 @@ namespace opbridge_twin {
 
 namespace {
 
-#define OB_TWIN_HERE called_from(__builtin_return_address(0))
-
 // The stream whose captured work becomes the node.
 template <class Do>
 cudaError_t add_node(cudaGraphNode_t* node, cudaGraph_t graph, const cudaGraphNode_t* before, size_t count, Do work) {

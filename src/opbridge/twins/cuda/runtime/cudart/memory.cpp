@@ -21,80 +21,6 @@ using checks::Space;
 
 constexpr size_t kPitch = 512;
 
-#define OB_TWIN_HERE called_from(__builtin_return_address(0))
-// What reports call a function of the API, and where it was called.
-#define OB_TWIN_CALL(name) called_as(name), OB_TWIN_HERE
-
-bool is_on_device(const void* side) {
-  Allocation found;
-  const char* begin;
-  return memory().find(side, found, begin) && found.space == Space::device;
-}
-
-// Memory that CUDA has not pinned: copies to it wait.
-bool is_pageable(const void* side) {
-  Allocation found;
-  const char* begin;
-  return !memory().find(side, found, begin);
-}
-
-// What device code copies, as references of Thrust's do, belongs to the launch that runs.
-bool may_access(const void* begin, size_t bytes, bool writes, const char* how, const void* where) {
-  const auto access = ob_twin_in_kernel() ? checks::host_access : checks::stream_access;
-  return access(begin, bytes, writes, how, where);
-}
-
-void host_waits() {
-  if (!ob_twin_in_kernel()) checks::host_waits_for_stream(nullptr);
-}
-
-// Returns whether the side of a copy that its direction declares as host memory is device memory, and reports it.
-bool is_devices_after_all(const void* side, bool writes, const char* how, const void* where) {
-  if (!is_on_device(side)) return false;
-  checks::copied_in_another_direction(side, writes, how, where);
-  return true;
-}
-
-cudaError_t copy(void* to, const void* from, size_t bytes, cudaMemcpyKind kind, const char* how, const void* where) {
-  OB_TWIN_REQUIRE_DEVICE();
-  if (bytes == 0) return cudaSuccess;
-  if (to == nullptr || from == nullptr) return noted(cudaErrorInvalidValue);
-  if (kind < cudaMemcpyHostToHost || kind > cudaMemcpyDefault) return noted(cudaErrorInvalidMemcpyDirection);
-  const bool to_host = kind == cudaMemcpyHostToHost || kind == cudaMemcpyDeviceToHost;
-  const bool from_host = kind == cudaMemcpyHostToHost || kind == cudaMemcpyHostToDevice;
-  if ((to_host && is_devices_after_all(to, true, how, where)) ||
-      (from_host && is_devices_after_all(from, false, how, where))) {
-    return noted(cudaErrorInvalidValue);
-  }
-  if (!may_access(from, bytes, false, how, where)) return noted(cudaErrorInvalidValue);
-  if (!may_access(to, bytes, true, how, where)) return noted(cudaErrorInvalidValue);
-  open_pages();
-  memmove(to, from, bytes);
-  memory().close_to_host();
-  if (is_on_device(from) != is_on_device(to)) crossed(is_on_device(from), bytes);
-  if (is_pageable(to)) host_waits();
-  return cudaSuccess;
-}
-
-// The host goes on when the copy is done; only where both sides are the device's, it need not wait.
-cudaError_t copy_and_wait(void* to, const void* from, size_t bytes, cudaMemcpyKind kind, const char* how,
-                          const void* where) {
-  const cudaError_t error = copy(to, from, bytes, kind, how, where);
-  if (!is_on_device(to) || !is_on_device(from)) host_waits();
-  return error;
-}
-
-cudaError_t fill(void* begin, int value, size_t bytes, const char* how, const void* where) {
-  OB_TWIN_REQUIRE_DEVICE();
-  if (bytes == 0) return cudaSuccess;
-  if (begin == nullptr) return noted(cudaErrorInvalidValue);
-  if (!may_access(begin, bytes, true, how, where)) return noted(cudaErrorInvalidValue);
-  open_pages();
-  memset(begin, value, bytes);
-  memory().close_to_host();
-  return cudaSuccess;
-}
-
 cudaError_t pin(void** result, size_t bytes, const char* how, const void* where) {
   OB_TWIN_REQUIRE_DEVICE();
   checks::host_waits_for_all();
@@ -112,7 +38,7 @@ cudaError_t cudaMalloc(void** result, size_t bytes) {
   OB_TWIN_REQUIRE_DEVICE();
   checks::host_waits_for_all();
   open_pages();
-  return memory().allocate(result, bytes, Space::device, OB_TWIN_CALL("cudaMalloc"));
+  return memory().allocate(result, bytes, Space::device, called_as("cudaMalloc"), OB_TWIN_HERE);
 }
 
 cudaError_t cudaMallocAsync(void** result, size_t bytes, cudaStream_t stream) {
@@ -122,32 +48,34 @@ cudaError_t cudaMallocAsync(void** result, size_t bytes, cudaStream_t stream) {
     if (const cudaError_t error = allocate_for_graph(result, bytes, "cudaMallocAsync", where)) return error;
     return take_down(stream, [memory = *result, where] { return use_in_graph(memory, "cudaMallocAsync", where); });
   }
-  return memory().allocate(result, bytes, Space::device, OB_TWIN_CALL("cudaMallocAsync"));
+  return memory().allocate(result, bytes, Space::device, called_as("cudaMallocAsync"), OB_TWIN_HERE);
 }
 
 cudaError_t cudaMallocManaged(void** result, size_t bytes, unsigned) {
   OB_TWIN_REQUIRE_DEVICE();
   if (bytes == 0) return noted(cudaErrorInvalidValue);
-  return memory().allocate(result, bytes, Space::managed, OB_TWIN_CALL("cudaMallocManaged"));
+  return memory().allocate(result, bytes, Space::managed, called_as("cudaMallocManaged"), OB_TWIN_HERE);
 }
 
 cudaError_t cudaMallocPitch(void** result, size_t* pitch, size_t width, size_t height) {
   OB_TWIN_REQUIRE_DEVICE();
   if (pitch == nullptr) return noted(cudaErrorInvalidValue);
   *pitch = round_up(width, kPitch);
-  return memory().allocate(result, *pitch * height, Space::device, OB_TWIN_CALL("cudaMallocPitch"));
+  return memory().allocate(result, *pitch * height, Space::device, called_as("cudaMallocPitch"), OB_TWIN_HERE);
 }
 
-cudaError_t cudaMallocHost(void** result, size_t bytes) { return pin(result, bytes, OB_TWIN_CALL("cudaMallocHost")); }
+cudaError_t cudaMallocHost(void** result, size_t bytes) {
+  return pin(result, bytes, called_as("cudaMallocHost"), OB_TWIN_HERE);
+}
 
 cudaError_t cudaHostAlloc(void** result, size_t bytes, unsigned) {
-  return pin(result, bytes, OB_TWIN_CALL("cudaHostAlloc"));
+  return pin(result, bytes, called_as("cudaHostAlloc"), OB_TWIN_HERE);
 }
 
 cudaError_t cudaFree(void* begin) {
   OB_TWIN_REQUIRE_DEVICE();
   checks::host_waits_for_all();
-  return memory().free(begin, false, OB_TWIN_CALL("cudaFree"));
+  return memory().free(begin, false, called_as("cudaFree"), OB_TWIN_HERE);
 }
 
 cudaError_t cudaFreeAsync(void* begin, cudaStream_t stream) {
@@ -160,18 +88,20 @@ cudaError_t cudaFreeAsync(void* begin, cudaStream_t stream) {
   // Others may get the memory from then on, so that it is as if the stream wrote there.
   if (memory().find(begin, found, first) && first == begin) {
     const checks::OnStream on_stream(stream);
-    checks::stream_access(begin, found.bytes, true, OB_TWIN_CALL("cudaFreeAsync"));
+    checks::stream_access(begin, found.bytes, true, called_as("cudaFreeAsync"), OB_TWIN_HERE);
   }
-  return memory().free(begin, false, OB_TWIN_CALL("cudaFreeAsync"));
+  return memory().free(begin, false, called_as("cudaFreeAsync"), OB_TWIN_HERE);
 }
 
-cudaError_t cudaFreeHost(void* begin) { return memory().free(begin, true, OB_TWIN_CALL("cudaFreeHost")); }
+cudaError_t cudaFreeHost(void* begin) { return memory().free(begin, true, called_as("cudaFreeHost"), OB_TWIN_HERE); }
 
 cudaError_t cudaHostRegister(void* begin, size_t bytes, unsigned) {
-  return memory().adopt(begin, bytes, OB_TWIN_CALL("cudaHostRegister"));
+  return memory().adopt(begin, bytes, called_as("cudaHostRegister"), OB_TWIN_HERE);
 }
 
-cudaError_t cudaHostUnregister(void* begin) { return memory().release(begin, OB_TWIN_CALL("cudaHostUnregister")); }
+cudaError_t cudaHostUnregister(void* begin) {
+  return memory().release(begin, called_as("cudaHostUnregister"), OB_TWIN_HERE);
+}
 
 cudaError_t cudaHostGetDevicePointer(void** device, void* host, unsigned) {
   Allocation found;
@@ -207,78 +137,6 @@ cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* attributes, const vo
 
 cudaError_t cudaMemAdvise(const void*, size_t, cudaMemoryAdvise, int) { return cudaSuccess; }
 cudaError_t cudaMemPrefetchAsync(const void*, size_t, int, cudaStream_t) { return cudaSuccess; }
-
-cudaError_t cudaMemcpy(void* to, const void* from, size_t bytes, cudaMemcpyKind kind) {
-  report_unchecked_launch();
-  return copy_and_wait(to, from, bytes, kind, OB_TWIN_CALL("cudaMemcpy"));
-}
-
-cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t bytes, cudaMemcpyKind kind, cudaStream_t stream) {
-  const void* const where = OB_TWIN_HERE;
-  return on_stream(stream, [=] { return copy(to, from, bytes, kind, "cudaMemcpyAsync", where); });
-}
-
-cudaError_t cudaMemcpyPeer(void* to, int, const void* from, int, size_t bytes) {
-  return copy(to, from, bytes, cudaMemcpyDeviceToDevice, OB_TWIN_CALL("cudaMemcpyPeer"));
-}
-
-cudaError_t cudaMemcpyPeerAsync(void* to, int, const void* from, int, size_t bytes, cudaStream_t stream) {
-  const void* const where = OB_TWIN_HERE;
-  return on_stream(stream,
-                   [=] { return copy(to, from, bytes, cudaMemcpyDeviceToDevice, "cudaMemcpyPeerAsync", where); });
-}
-
-cudaError_t cudaMemcpy2D(void* to, size_t to_pitch, const void* from, size_t from_pitch, size_t width, size_t height,
-                         cudaMemcpyKind kind) {
-  if (width > to_pitch || width > from_pitch) return noted(cudaErrorInvalidPitchValue);
-  for (size_t row = 0; row < height; ++row) {
-    const cudaError_t error =
-        copy_and_wait(static_cast<char*>(to) + row * to_pitch, static_cast<const char*>(from) + row * from_pitch, width,
-                      kind, OB_TWIN_CALL("cudaMemcpy2D"));
-    if (error != cudaSuccess) return error;
-  }
-  return cudaSuccess;
-}
-
-cudaError_t cudaMemcpy2DAsync(void* to, size_t to_pitch, const void* from, size_t from_pitch, size_t width,
-                              size_t height, cudaMemcpyKind kind, cudaStream_t stream) {
-  return on_stream(stream, [=] { return cudaMemcpy2D(to, to_pitch, from, from_pitch, width, height, kind); });
-}
-
-cudaError_t cudaMemset(void* begin, int value, size_t bytes) {
-  return fill(begin, value, bytes, OB_TWIN_CALL("cudaMemset"));
-}
-
-cudaError_t cudaMemsetAsync(void* begin, int value, size_t bytes, cudaStream_t stream) {
-  const void* const where = OB_TWIN_HERE;
-  return on_stream(stream, [=] { return fill(begin, value, bytes, "cudaMemsetAsync", where); });
-}
-
-cudaError_t cudaMemset2D(void* begin, size_t pitch, int value, size_t width, size_t height) {
-  if (width > pitch) return noted(cudaErrorInvalidPitchValue);
-  for (size_t row = 0; row < height; ++row) {
-    if (const cudaError_t error =
-            fill(static_cast<char*>(begin) + row * pitch, value, width, OB_TWIN_CALL("cudaMemset2D"))) {
-      return error;
-    }
-  }
-  return cudaSuccess;
-}
-
-cudaError_t cudaMemset2DAsync(void* begin, size_t pitch, int value, size_t width, size_t height, cudaStream_t stream) {
-  return on_stream(stream, [=] { return cudaMemset2D(begin, pitch, value, width, height); });
-}
-
-cudaError_t ob_twin_copy_symbol(void* to, const void* from, size_t bytes, size_t symbol_bytes, size_t offset,
-                                int to_symbol) {
-  OB_TWIN_REQUIRE_DEVICE();
-  if (offset > symbol_bytes || bytes > symbol_bytes - offset) return noted(cudaErrorInvalidValue);
-  host_waits();
-  char* target = static_cast<char*>(to) + (to_symbol ? offset : 0);
-  const char* source = static_cast<const char*>(from) + (to_symbol ? 0 : offset);
-  memmove(target, source, bytes);
-  return cudaSuccess;
-}
 
 void ob_twin_variable(const void* begin, size_t bytes, const char* name) {
   checks::allocated(Space::variable, begin, bytes, name, OB_TWIN_HERE);

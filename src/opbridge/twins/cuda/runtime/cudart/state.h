@@ -43,6 +43,9 @@ bool is_runtime_used();
 
 }  // namespace opbridge_twin
 
+// The place that a report names, in a function of the API: a macro, because a function would return its own caller.
+#define OB_TWIN_HERE opbridge_twin::called_from(__builtin_return_address(0))
+
 // At the start of every API function that uses the device.
 #define OB_TWIN_REQUIRE_DEVICE()    \
   opbridge_twin::runtime_is_used(); \
