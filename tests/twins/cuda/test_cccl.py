@@ -112,7 +112,7 @@ def test_an_operator_is_compiled_again_with_what_it_needs(
 ) -> None:
     made, depfile = tmp_path / "main.o", tmp_path / "main.o.d"
     flags = [*cuda.flags(checks=False), *rewritten_headers.of_cccl(), "-fpermissive", "-std=c++17"]
-    command = ["g++", *flags, "-o", str(made), "-MD", "-MF", str(depfile)]
+    command = ["g++", *flags, "-fmessage-length=20", "-o", str(made), "-MD", "-MF", str(depfile)]
     assert compiler_command.main([str(source), str(tmp_path / "rewritten"), str(depfile), "--", *command]) == 0
     assert capfd.readouterr().err == ""
     (folder,) = folders()

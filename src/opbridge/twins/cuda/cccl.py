@@ -25,8 +25,8 @@ PACKAGES = {"nvidia-cuda-cccl-cu12": "nvidia/cuda_cccl/include"}
 MARK = "-DOPBRIDGE_TWIN_CCCL=1"
 """The compiler option that says that the headers are installed."""
 
-STOP = "this copy of a CCCL header is rewritten for the CUDA twin when a source that includes it is compiled"
-"""The text by which a compiler's messages show that it has met a stop."""
+STOP = "opbridge_rewrites_this_header_when_a_source_that_includes_it_is_compiled"
+"""The text by which a compiler's messages show that it has met a stop: one word, which no option makes it break."""
 
 _SYSTEMS, _OF_A_SYSTEM = {"HOST": "cpp", "DEVICE": "cuda"}, re.compile(r"<__THRUST_(\w+)_SYSTEM_ROOT/([\w./]+)>")
 """The systems that Thrust runs on in the twin, and how its macros name their headers."""
