@@ -9,6 +9,7 @@ import hashlib
 import os
 import time
 from collections.abc import Iterable
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
@@ -79,15 +80,17 @@ def _cccl_folder(headers: Path) -> Path:
     if not folder.exists():
         _remove_unused(folder.parent)
     made = stamped_folder.write(folder, stamp, lambda new: cccl.write_stops(headers, new))
-    os.utime(made)  # as used today
+    with suppress(OSError):  # a cache that only another user may write
+        os.utime(made)  # as used today
     return made
 
 
 def _remove_unused(root: Path) -> None:
     """Remove the folders that no program has used for a month, as those of versions that are gone."""
     for folder in root.glob("cccl*"):
-        if time.time() - folder.stat().st_mtime > _MONTH:
-            remove_tree(folder)
+        with suppress(OSError):  # another process removes it, or only another user may
+            if time.time() - folder.stat().st_mtime > _MONTH:
+                remove_tree(folder)
 
 
 @cache
