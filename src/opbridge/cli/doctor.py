@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from opbridge.base.errors import ToolchainError
+from opbridge.base.errors import CacheError, ToolchainError
+from opbridge.base.progress import step
 from opbridge.cli.json_output import add_json, print_json
 from opbridge.cli.terminal import bold, green, red
 
@@ -59,12 +61,21 @@ def _library(path: Path, as_json: bool) -> int:
     return 1 if report.problems else 0
 
 
+def _step(what: str) -> AbstractContextManager[None]:
+    """Return a step that remembers how long it took, if there is a cache; a finding says what is wrong with it."""
+    from opbridge.build.cache import Cache
+
+    try:
+        return Cache().step(what)
+    except CacheError:
+        return step(what)
+
+
 def _environment(as_json: bool) -> int:
     from opbridge.authoring.doctor.environment import examine_environment
     from opbridge.authoring.doctor.readiness import readiness
-    from opbridge.build.cache import Cache
 
-    with Cache().step("examining this machine, and importing each framework to see that it works"):
+    with _step("examining this machine, and importing each framework to see that it works"):
         findings = examine_environment()
     if as_json:
         print_json([asdict(finding) for finding in findings])

@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 from opbridge.analysis.judge.process.record_channel import Records
+from opbridge.analysis.judge.process.twin_functions import twin_function
 from opbridge.twins.cuda import INCLUDE
 from opbridge.twins.cuda import toolchain as cuda_twin
 
@@ -243,13 +244,13 @@ def test_results_in_place_are_recorded_as_those_of_the_library(blas: Call, tmp_p
     record, key = tmp_path / "record", tmp_path / "key"
     record.touch()
     key.write_bytes(bytes(16))
-    assert runtime.ob_twin_open_record(bytes(record), bytes(key))
-    runtime.ob_twin_record(b"in place", ctypes.c_size_t(1 << 20))
+    assert twin_function("open_record")(bytes(record), bytes(key))
+    twin_function("record")(b"in place", 1 << 20)
     blas("cublasSswap", 16, x, 1, y, 1)
     blas("cublasSgetrfBatched", 4, at_a, 4, pivots, info, 1)
     blas("cublasSgetrsBatched", 0, 4, 4, at_a, 4, pivots, at_b, 4, info, 1)
     blas("cublasSgelsBatched", 0, 4, 4, 4, at_c, 4, at_b, 4, info, None, 1)
-    runtime.ob_twin_record(None, ctypes.c_size_t(0))
+    twin_function("record")(None, 0)
     for one in memory:
         runtime.cudaFree(one)
     (call,) = Records.read(record.read_bytes(), bytes(16)).calls

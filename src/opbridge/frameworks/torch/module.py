@@ -6,8 +6,7 @@ import sys
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from opbridge.base.errors import CallError, OpbridgeError
-from opbridge.base.tracebacks import for_users
+from opbridge.base.errors import CallError
 from opbridge.frameworks.torch.autograd import need_torch
 
 if TYPE_CHECKING:
@@ -16,7 +15,6 @@ if TYPE_CHECKING:
     from opbridge.frameworks.torch.module_class import Shapes
 
 
-@for_users(OpbridgeError)
 def module(
     function: Callable[..., object],
     *,

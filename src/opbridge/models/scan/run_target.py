@@ -10,7 +10,7 @@ import sys
 import traceback
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -153,10 +153,8 @@ def _found(match: re.Match[str]) -> object:
 @contextmanager
 def _as_written(name: str) -> Iterator[None]:
     """Run the user's code uncompiled, and turn its failures into an InputError of one sentence."""
-    compile_disabled = os.environ.get("TORCH_COMPILE_DISABLE")
-    os.environ["TORCH_COMPILE_DISABLE"] = "1"
     try:
-        with warnings.catch_warnings():
+        with _uncompiled(), warnings.catch_warnings():
             # The recorder's hooks cause this warning, and the user cannot fix it.
             warnings.filterwarnings("ignore", "Using `torch.compile", UserWarning)
             yield
@@ -173,12 +171,25 @@ def _as_written(name: str) -> Iterator[None]:
         if _UNDER_A_MODE in said:
             said = "it uses a TorchDispatchMode, as torch.export does, under which a scan sees nothing; leave that out"
         raise InputError(f"{name} failed: {said}", hint=hint) from error
-    finally:
-        if compile_disabled is None:
-            del os.environ["TORCH_COMPILE_DISABLE"]
-        else:
-            os.environ["TORCH_COMPILE_DISABLE"] = compile_disabled
 
+
+@contextmanager
+def _uncompiled() -> Iterator[None]:
+    """Disable torch.compile, also where its settings were imported and have read the environment already."""
+    before = os.environ.get(_DISABLES)
+    os.environ[_DISABLES] = "1"
+    settings: Any = sys.modules.get("torch._dynamo.config")
+    try:
+        with settings.patch(disable=True) if settings else nullcontext():
+            yield
+    finally:
+        if before is None:
+            del os.environ[_DISABLES]
+        else:
+            os.environ[_DISABLES] = before
+
+
+_DISABLES = "TORCH_COMPILE_DISABLE"
 
 _UNDER_A_MODE = "func != nullptr"
 """The PyTorch error when Python implements a dispatch key, as the recorder does, and a mode is active too."""

@@ -16,6 +16,11 @@ def test_a_library_that_looks_for_functions_is_refused() -> None:
         check_imports(_ctypes.__file__)
 
 
+def test_an_answer_for_an_npu_finds_its_operators_by_name() -> None:
+    with pytest.raises(RefusedCodeError, match="calls dlclose, which"):
+        check_imports(_ctypes.__file__, may_find_by_name=True)
+
+
 def test_what_computes_or_is_no_library_is_left_to_the_loader(tmp_path: Path) -> None:
     check_imports(_json.__file__)
     (tmp_path / "text.so").write_text("no library")

@@ -67,7 +67,8 @@ def _judge(job: AnswerJob, wait: Callable[[], Any], say: Say) -> None:
     device.keep_reports()
     device.hide()
     torch.manual_seed(job.model_seed)  # the function replaces itself on its first call, before the watch starts
-    watch = Watch(str(job.cell.folder), (str(job.cell.cache), sys.prefix, sys.base_prefix, "/dev"))
+    readable = (str(job.cell.cache), sys.prefix, sys.base_prefix, "/dev")
+    watch = Watch(str(job.cell.folder), readable, may_find_by_name=not device.has_judge_functions)
     torch.manual_seed(job.model_seed)
     answer_of = model_maker(job.answer, job.format, job.name)
     say(built=True)

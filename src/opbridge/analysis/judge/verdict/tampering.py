@@ -57,9 +57,11 @@ _SYSTEM = ("/usr/", "/lib")
 class Watch:
     """Observe an answer in its folder, from before it is loaded; `findings` returns what it did."""
 
-    def __init__(self, folder: str, allowed: tuple[str, ...]) -> None:
+    def __init__(self, folder: str, allowed: tuple[str, ...], may_find_by_name: bool = False) -> None:
+        """Begin; C++ of the answer may find functions by name if its device keeps no records in its process."""
         self._folder = os.path.join(folder, "")
         self._allowed = (folder, *allowed)
+        self._may_find_by_name = may_find_by_name
         self._installed = (sys.prefix, sys.base_prefix, _OPBRIDGE, *_SYSTEM)
         self._before = dict(_functions())
         self._seen: dict[str, Reason] = {}
@@ -99,7 +101,7 @@ class Watch:
         """Raise RefusedCodeError before a library of the answer is loaded that may not be."""
         path = arguments[_LOADING[event]] if len(arguments) > _LOADING[event] else None
         if isinstance(path, (str, bytes)) and not os.path.abspath(os.fsdecode(path)).startswith(self._installed):
-            check_imports(os.fsdecode(path))
+            check_imports(os.fsdecode(path), self._may_find_by_name)
 
     def _place(self, frame: FrameType | None) -> str | None:
         """Return the place in the answer that did this, directly or by the standard library; None if others did."""
