@@ -154,7 +154,7 @@ MANY = {
         "cheating",
         "operators",
     ),
-    "the CPU's operators": (answer("return torch.clamp(x.cpu(), 0).mul(self.scale).cuda()"), "cheating", "kernels"),
+    "the CPU's operators": (answer("return torch.clamp(x.cpu(), 0).mul(self.scale).cuda()"), "cheating", "host"),
     "a constant": (answer("return torch.ones_like(x)"), "wrong", "values"),
     "the expected mean": (answer("return torch.full_like(x, 1.0)"), "wrong", "values"),
     "a cache by addresses": (
