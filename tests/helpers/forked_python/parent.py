@@ -194,14 +194,18 @@ def run(words: list[str]) -> None:
 
 def import_frameworks(names: list[str]) -> None:
     """Import the frameworks and what they import later, without what they register for the exit of the process."""
+    # Only MindSpore's own exit ends the threads that it starts in a program: without it, C++ aborts.
+    is_kept = "mindspore" in names
     weakref.finalize(names.__class__, id).detach()  # Python registers this for the exit when it is first used
-    register, atexit.register = atexit.register, lambda function, *_, **__: function  # type: ignore[assignment]
+    register = atexit.register
+    if not is_kept:
+        atexit.register = lambda function, *_, **__: function  # type: ignore[assignment]
     for name in (*names, *(later for framework in names for later in LATER.get(framework, ())), "numpy"):
         with suppress(ImportError):  # a program may name one that is not installed
             importlib.import_module(name)
     atexit.register = register
     for finalizer in weakref.finalize._registry:  # type: ignore[attr-defined]
-        finalizer.atexit = False
+        finalizer.atexit = finalizer.atexit and is_kept
 
 
 def keep_what_is_imported(found: dict[str, types.ModuleType]) -> None:
@@ -209,6 +213,8 @@ def keep_what_is_imported(found: dict[str, types.ModuleType]) -> None:
 
     What a program itself imports, makes and registers ends as in a process of its own.
     """
+    if "mindspore" in sys.modules:
+        return  # it ends by itself, see import_frameworks
     libc = ctypes.CDLL(None)
     # The last of these is called first, after what libraries register from now on.
     libc.on_exit(libc._exit, None)
