@@ -45,7 +45,11 @@ def for_users(
             except kind as error:
                 if os.environ.get(FULL) == "full":
                     raise
-                raise error.with_traceback(users_part(error.__traceback__))  # noqa: B904 -- it is the same error
+                told = error
+            try:
+                raise told.with_traceback(users_part(told.__traceback__))
+            finally:
+                del told  # its traceback refers to this frame
 
         return call
 
