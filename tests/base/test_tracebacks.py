@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import opbridge as ob
-from opbridge.base import tracebacks
+from opbridge.base import errors
 from opbridge.base.errors import OpbridgeError, UnsupportedError
 from opbridge.base.tracebacks import users_part
 
@@ -48,7 +48,7 @@ COLOUR = re.compile(r"\033\[[\d;]*m")
 def test_only_the_users_frames_are_left(mistake: Mistake, tmp_path: Path) -> None:
     with pytest.raises(OpbridgeError) as failure:
         mistake(tmp_path)
-    entry = Path(tracebacks.__file__).name
+    entry = Path(errors.__file__).name
     shown = traceback.extract_tb(users_part(failure.tb))
     here = test_only_the_users_frames_are_left.__name__
     plain = [Path(frame.filename).name for frame in traceback.extract_tb(failure.tb)]

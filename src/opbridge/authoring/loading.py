@@ -9,9 +9,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from opbridge.base.errors import CallError, ManifestError, OpbridgeError, SchemaError, ToolchainError
+from opbridge.base.errors import CallError, ManifestError, SchemaError, ToolchainError, for_users
 from opbridge.base.safe_open import read_file
-from opbridge.base.tracebacks import for_users
 from opbridge.build.cache import Cache, KeyBuilder
 from opbridge.build.sources import KernelStore
 from opbridge.build.sources.store import source_request
@@ -38,7 +37,7 @@ _LONGEST_NAME = 100
 """The longest file name in the cache, because file systems limit names to 255 bytes."""
 
 
-@for_users(OpbridgeError)
+@for_users
 def load(
     path: str | os.PathLike[str],
     *,
@@ -103,7 +102,7 @@ def load_package(manifest: Path, reopen: Reopen) -> OpLibrary:
     return _load_manifest(manifest, allow_outside=False, device="cpu", reopen=reopen)
 
 
-@for_users(OpbridgeError)
+@for_users
 def inline(source: str, *, schema: str, device: str = "cpu", **rules: Unpack[RuleFields]) -> Op:
     '''Create an operator from the text of its kernel.
 
@@ -139,7 +138,7 @@ def inline(source: str, *, schema: str, device: str = "cpu", **rules: Unpack[Rul
     return _load_text(_kernel_text(source), schema, device, given)
 
 
-@for_users(OpbridgeError)
+@for_users
 def formula(schema: str, text: str, *, device: str | None = None, **rules: Unpack[RuleFields]) -> Op:
     """Create an operator from a formula.
 
@@ -178,7 +177,7 @@ def _load_formula(schema: str, text: str, device: str | None, rules: Given) -> O
     return LibraryRuntime(catalog, kernels, lambda: specs, (_load_formula, (schema, text, device, rules))).op(0)
 
 
-@for_users(OpbridgeError)
+@for_users
 def aot(library: str | os.PathLike[str], *, schema: str, device: str = "cpu", **rules: Unpack[RuleFields]) -> Op:
     """Create an operator from a function with the plain C call (MindSpore's aot entry point).
 
@@ -201,7 +200,7 @@ def aot(library: str | os.PathLike[str], *, schema: str, device: str = "cpu", **
     return cast(Op, load(text, schema=schema, device=device, **rules))
 
 
-@for_users(OpbridgeError)
+@for_users
 def tvm_ffi(library: str | os.PathLike[str], *, schema: str, device: str = "cpu", **rules: Unpack[RuleFields]) -> Op:
     """Create an operator from a tvm-ffi function, which takes its outputs last.
 
@@ -224,7 +223,7 @@ def tvm_ffi(library: str | os.PathLike[str], *, schema: str, device: str = "cpu"
     return cast(Op, load(TVM_FFI + text, schema=schema, device=device, **rules))
 
 
-@for_users(OpbridgeError)
+@for_users
 def aten(name: str) -> Op:
     """Return a PyTorch operator for tensors of every framework.
 

@@ -6,12 +6,18 @@ A message says what was expected, what was found, where, and what to do next.
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+import os
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
+from functools import wraps
 from itertools import islice
+from typing import ParamSpec, TypeVar
 
 from opbridge.base.excerpts import behind, caret, shown
-from opbridge.base.tracebacks import hide_from_pytest, rendered
+from opbridge.base.tracebacks import FULL, hide_from_pytest, rendered, users_part
+
+Arguments = ParamSpec("Arguments")
+Result = TypeVar("Result")
 
 _COMPARED = 10_000
 """The maximum number of names to compare a misspelled name with, because a large library has many more."""
@@ -127,6 +133,25 @@ class CacheError(OpbridgeError):
 
 class DiskFullError(CacheError):
     """There is no space for a result, neither in the cache nor in the folder for temporary files."""
+
+
+def for_users(function: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
+    """Decorate a function that users call: tracebacks of its errors show the user's frames alone."""
+
+    @wraps(function)
+    def call(*args: Arguments.args, **kwargs: Arguments.kwargs) -> Result:
+        try:
+            return function(*args, **kwargs)
+        except OpbridgeError as error:
+            if os.environ.get(FULL) == "full":
+                raise
+            told = error
+        try:
+            raise told.with_traceback(users_part(told.__traceback__))
+        finally:
+            del told  # its traceback refers to this frame
+
+    return call
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:

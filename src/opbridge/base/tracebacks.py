@@ -1,7 +1,7 @@
 """Tracebacks that show users their own code without the frames of opbridge.
 
 Notebooks (by IPython) and pytest can be told to omit frames.  Plain Python cannot, so the functions that users call
-drop the frames below them from the traceback itself.
+(`errors.for_users`) drop the frames below them from the traceback itself.
 """
 
 from __future__ import annotations
@@ -9,13 +9,8 @@ from __future__ import annotations
 import os
 import sys
 import sysconfig
-from collections.abc import Callable
-from functools import wraps
 from types import ModuleType, TracebackType
-from typing import Any, ParamSpec, TypeVar
-
-Arguments = ParamSpec("Arguments")
-Result = TypeVar("Result")
+from typing import Any
 
 FULL = "OPBRIDGE_TRACEBACK"
 """The environment variable that keeps all frames if it is "full"."""
@@ -30,30 +25,6 @@ def rendered(error: BaseException) -> list[str]:
     shell: Any = sys.modules["IPython"].get_ipython()
     lines: list[str] = shell.InteractiveTB.structured_traceback(type(error), error, users_part(error.__traceback__))
     return lines
-
-
-def for_users(
-    kind: type[BaseException],
-) -> Callable[[Callable[Arguments, Result]], Callable[Arguments, Result]]:
-    """Decorate a function that users call: its errors of this kind show the user's frames alone."""
-
-    def decorated(function: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
-        @wraps(function)
-        def call(*args: Arguments.args, **kwargs: Arguments.kwargs) -> Result:
-            try:
-                return function(*args, **kwargs)
-            except kind as error:
-                if os.environ.get(FULL) == "full":
-                    raise
-                told = error
-            try:
-                raise told.with_traceback(users_part(told.__traceback__))
-            finally:
-                del told  # its traceback refers to this frame
-
-        return call
-
-    return decorated
 
 
 def users_part(traceback: TracebackType | None) -> TracebackType | None:

@@ -162,7 +162,7 @@ class TestDependencies:
         header.path.touch()
         header.fetch()
         # Leaves the result's own files out of what is read.
-        monkeypatch.setattr("opbridge.build.cache.store._intact", lambda entry: True)
+        monkeypatch.setattr("opbridge.build.cache.seen_files.is_intact", lambda entry: True)
         # Watches for a second reading.
         monkeypatch.setattr(
             "opbridge.build.cache.dependencies.digest_of", lambda path: pytest.fail(f"read {path} again")

@@ -31,6 +31,8 @@ WORK = "work"
 """The check for the part of the work that kernels do."""
 MACHINE = "machine"
 """The check for resources that this machine lacks."""
+TO_COMPUTE = "compute from the arguments alone"
+"""The hint for what an answer does besides computing."""
 
 
 class Verdict(Enum):

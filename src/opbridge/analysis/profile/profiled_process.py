@@ -17,8 +17,7 @@ from opbridge.analysis.profile.chips import Chip, chip_named
 from opbridge.analysis.profile.kernel_costs import analysed
 from opbridge.analysis.profile.profile_contents import Profile
 from opbridge.analysis.profile.registers import registers_of
-from opbridge.base.errors import InputError, KernelError, OpbridgeError
-from opbridge.base.tracebacks import for_users
+from opbridge.base.errors import InputError, KernelError, for_users
 from opbridge.build.toolchains.bisheng import SOC
 from opbridge.build.toolchains.interface import PROFILE
 from opbridge.waist.op import Op
@@ -33,7 +32,7 @@ _CUDA, _ASCEND = "a100", "910b"
 """The default chips."""
 
 
-@for_users(OpbridgeError)
+@for_users
 def profile(op: Op, *args: object, chip: str | None = None, **kwargs: object) -> Profile:
     """Profile one call of an operator by the kernels that it runs in a twin.
 

@@ -18,14 +18,13 @@ from opbridge.authoring.extensions.inline_extensions import SourceTexts
 from opbridge.authoring.extensions.kernel_builder.backend_build import Extra
 from opbridge.authoring.extensions.kernel_builder.open_project import is_project, project_package
 from opbridge.authoring.extensions.requests import request_for
-from opbridge.base.errors import CallError, OpbridgeError, UnsupportedError
-from opbridge.base.tracebacks import for_users
+from opbridge.base.errors import CallError, UnsupportedError, for_users
 from opbridge.build.cache import Cache
 from opbridge.build.cache.filesystem import copy_atomically
 from opbridge.build.toolchains import build
 
 
-@for_users(OpbridgeError)
+@for_users
 def extension(
     name: str,
     sources: Paths | None = None,

@@ -14,6 +14,7 @@ import time
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
+from typing import cast
 
 from opbridge.base.safe_open import read_file
 from opbridge.build.cache.dependencies import UNKNOWN_STAMP, digest_of, is_large, stamp
@@ -24,12 +25,20 @@ NAME = "seen.json"
 _START = Path("/proc/sys/kernel/random/boot_id")
 
 
-def are_intact(entry: Path, digests: Mapping[str, str]) -> bool:
-    """Return whether the files have these digests.
+def digests_of(entry: Path) -> dict[str, str]:
+    """Return the digests that the files of an entry had when it was made."""
+    return cast("dict[str, str]", json.loads(read_file(entry / "entry.json"))["files"])
 
-    Raises:
-        OSError: A file is missing or is not a regular file.
-    """
+
+def is_intact(entry: Path) -> bool:
+    """Return whether all files of an entry are there and have their digests."""
+    try:
+        return _have(entry, digests_of(entry))
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        return False
+
+
+def _have(entry: Path, digests: Mapping[str, str]) -> bool:
     states = {name: state for name, digest in digests.items() if (state := _state(f"{entry}/{name}", digest))}
     now = {"start": _start(), "files": states} if states and _start() else None
     seen = now is not None and _seen(entry) == now

@@ -28,7 +28,7 @@ from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass
 from hashlib import blake2b
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NewType, cast
+from typing import TYPE_CHECKING, Any, NewType
 
 from opbridge._version import __version__
 from opbridge.base.errors import CacheError, DiskFullError
@@ -285,9 +285,9 @@ class Cache:
         """
         first = Key(entry.parent.name)
         record = next((known for known in _read_index(entry.parent) if known["entry"] == entry.name), None)
-        if record is None or not _intact(entry):
+        if record is None or not seen_files.is_intact(entry):
             raise CacheError(f"{entry} cannot be published: it was removed, or its sources change as they are compiled")
-        return shared.publish(first, record, entry, _hashes(entry), key)
+        return shared.publish(first, record, entry, seen_files.digests_of(entry), key)
 
     def inputs(self, entry: CacheEntry, places: Places) -> list[Path]:
         """Return the files that an entry was made from."""
@@ -331,7 +331,7 @@ class Cache:
             if current is None:
                 continue
             entry = folder / record["entry"]
-            if not _intact(entry):
+            if not seen_files.is_intact(entry):
                 if entry.exists():
                     _log().info("the cached %s is damaged and will be built again", entry)
                 return None
@@ -571,17 +571,6 @@ def _observed(
     if changed or dependencies.unknown:
         result.add("unrepeatable", os.urandom(16))
     return {"entry": result.key(), "absent": absent, "files": files}, changed
-
-
-def _hashes(entry: Path) -> dict[str, str]:
-    return cast("dict[str, str]", json.loads(read_file(entry / "entry.json"))["files"])
-
-
-def _intact(entry: Path) -> bool:
-    try:
-        return seen_files.are_intact(entry, _hashes(entry))
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
-        return False
 
 
 def _last_use(entry: Path) -> float:

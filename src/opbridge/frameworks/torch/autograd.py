@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
-from opbridge.base.errors import CallError, OpbridgeError, ToolchainError, UnsupportedError
-from opbridge.base.tracebacks import for_users
+from opbridge.base.errors import CallError, ToolchainError, UnsupportedError, for_users
 from opbridge.frameworks import FRAMEWORKS, installed
 from opbridge.waist.functions.gradient_pairs import Callee, GradientPair, names_of
 from opbridge.waist.functions.signatures import name_of
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
 Names = str | Iterable[str]
 
 
-@for_users(OpbridgeError)
+@for_users
 def autograd(
     *,
     forward: Callable[..., object],

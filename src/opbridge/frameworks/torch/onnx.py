@@ -8,8 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from opbridge.base.errors import CallError, OpbridgeError, ToolchainError, UnsupportedError
-from opbridge.base.tracebacks import for_users
+from opbridge.base.errors import CallError, ToolchainError, UnsupportedError, for_users
 from opbridge.build.sources.onnxruntime_export import operator_name
 from opbridge.frameworks.aten.aten_operator import AtenOperator
 from opbridge.waist.op import Op, OpLibrary
@@ -35,7 +34,7 @@ _DTYPES = dict(
 _TYPES = [f"tensor({ {'float32': 'float', 'float64': 'double'}.get(name, name) })" for name in _DTYPES.values()]
 
 
-@for_users(OpbridgeError)
+@for_users
 def onnx_translations(*operators: Op | OpLibrary) -> dict[Callable[..., object], Callable[..., object]]:
     """Return the `custom_translation_table` of torch.onnx.export.
 

@@ -11,8 +11,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from opbridge.base.errors import InputError, OpbridgeError, UnsupportedError, did_you_mean
-from opbridge.base.tracebacks import for_users
+from opbridge.base.errors import InputError, UnsupportedError, did_you_mean, for_users
 from opbridge.build.cache.filesystem import folder_of_this_process
 from opbridge.frameworks import FRAMEWORKS, installed
 from opbridge.models.conversion import device_check, native_operators, opaque_modules, standalone, weights
@@ -168,7 +167,7 @@ def _require_device(device: str | None, to: str) -> None:
         raise InputError(f"an Ascend NPU runs MindSpore, not {TITLES[to]}", hint="--to mindspore --target ascend")
 
 
-@for_users(OpbridgeError)
+@for_users
 def convert(
     module: object,
     example_inputs: Sequence[object],

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from opbridge.analysis.judge.judgement import TO_COMPUTE
 from opbridge.base.errors import InputError, KernelError
 from opbridge.build.sources.elf import read_library
 
@@ -23,8 +24,6 @@ _REFUSED = re.compile(
     r"|PySys_AddAuditHook|PyImport_GetModuleDict"
 )
 """Functions that reach the memory, code or records of others: no extension that only computes needs one."""
-
-
 _BY_NAME = re.compile(r"dlopen|dlsym")
 """Functions that find others by name, as the header does by which an answer for an NPU calls its operators."""
 
@@ -43,5 +42,5 @@ def check_imports(path: str, may_find_by_name: bool = False) -> None:
     if found := sorted(filter(_REFUSED.fullmatch, set(needed) - allowed)):
         raise RefusedCodeError(
             f"{Path(path).name} calls {', '.join(found[:3])}, which reaches what records it",
-            hint="compute from the arguments alone",
+            hint=TO_COMPUTE,
         )

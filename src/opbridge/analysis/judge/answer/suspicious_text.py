@@ -7,10 +7,9 @@ import re
 from collections.abc import Iterator
 
 from opbridge.analysis.judge.answer.machine_probes import NEEDED, named, probes
-from opbridge.analysis.judge.judgement import Reason
+from opbridge.analysis.judge.judgement import TO_COMPUTE, Reason
 
 _OF_THE_JUDGE = ("__main__", "opbridge.analysis.judge", "opbridge.verify.check", "opbridge.judging", "opbridge.check")
-_TO_COMPUTE = "compute from the arguments alone"
 _ABOUT_FRAMES = (
     "_getframe",
     "_current_frames",
@@ -45,13 +44,13 @@ _IN_CPP = re.compile(
 """C++ names that switch off a recorder or checks, inspect callers, or distinguish machines."""
 _COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
 _SECRETS = {
-    **dict.fromkeys(_ABOUT_FRAMES, ("call stack", _TO_COMPUTE)),
-    **dict.fromkeys(("__globals__", "__code__", "__closure__"), ("functions of others", _TO_COMPUTE)),
-    "get_objects": ("objects of others", _TO_COMPUTE),
-    "get_referrers": ("objects of others", _TO_COMPUTE),
+    **dict.fromkeys(_ABOUT_FRAMES, ("call stack", TO_COMPUTE)),
+    **dict.fromkeys(("__globals__", "__code__", "__closure__"), ("functions of others", TO_COMPUTE)),
+    "get_objects": ("objects of others", TO_COMPUTE),
+    "get_referrers": ("objects of others", TO_COMPUTE),
     "settrace": ("call stack", "leave tracing to debuggers"),
     "setprofile": ("call stack", "leave profiling to profilers"),
-    **dict.fromkeys(("pythonapi", "py_object", "from_address", "memmove", "PyDLL"), ("memory of others", _TO_COMPUTE)),
+    **dict.fromkeys(("pythonapi", "py_object", "from_address", "memmove", "PyDLL"), ("memory of others", TO_COMPUTE)),
     **dict.fromkeys(_ABOUT_DISPATCH, ("dispatch of operators", "call operators as they are")),
 }
 
@@ -71,7 +70,7 @@ def written_in_cpp(source: str, file: str) -> list[Reason]:
         Reason(
             "judge",
             f"it reaches for what records it or tells machines apart, by {found[0]}",
-            _TO_COMPUTE,
+            TO_COMPUTE,
             f"{file}:{_line(blank, found)}",
         )
         for found in _IN_CPP.finditer(blank)
@@ -90,9 +89,9 @@ def _looks(tree: ast.AST) -> Iterator[tuple[int, str, str, str]]:
                 yield getattr(node, "lineno", 0), check, f"the {check}, by {shown}", to_do
         for name in _imported(node):
             if name.startswith(_OF_THE_JUDGE):
-                yield getattr(node, "lineno", 0), "judge", f"the judge, by importing {name}", _TO_COMPUTE
+                yield getattr(node, "lineno", 0), "judge", f"the judge, by importing {name}", TO_COMPUTE
     for line, what in _modules_looked_at(tree):
-        yield line, "judge", f"the modules of its process, by {what}", _TO_COMPUTE
+        yield line, "judge", f"the modules of its process, by {what}", TO_COMPUTE
     yield from probes(tree)
 
 

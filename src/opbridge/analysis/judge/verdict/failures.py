@@ -6,7 +6,7 @@ import re
 from typing import Any
 
 from opbridge.analysis.judge.answer.native_imports import RefusedCodeError
-from opbridge.analysis.judge.judgement import ENDLESS, MACHINE, TIME, Judgement, Reason, Verdict
+from opbridge.analysis.judge.judgement import ENDLESS, MACHINE, TIME, TO_COMPUTE, Judgement, Reason, Verdict
 from opbridge.analysis.judge.process.jobs import MUTED, Trial, telling
 from opbridge.analysis.judge.process.run_record import ON_GPU, Run
 from opbridge.verify.check.process_limits import TOO_MUCH_MEMORY
@@ -35,7 +35,7 @@ def of_error(error: dict[str, Any], trial: Trial | None, shapes: tuple[str, ...]
     message = str(error["message"])
     shape, seed = (trial.shown, trial.seed) if trial else ("", None)
     if error["kind"] == RefusedCodeError.__name__:
-        reason = Reason("judge", message.splitlines()[0], "compute from the arguments alone", error["place"])
+        reason = Reason("judge", message.splitlines()[0], TO_COMPUTE, error["place"])
         return Judgement(Verdict.CHEATING, (reason,), shapes=shapes)
     finding = _FINDING.search(message)
     if finding and finding["what"].startswith(_OF_PYTORCH):

@@ -27,16 +27,15 @@ from opbridge.analysis.judge.verdict.expected import expected_of
 from opbridge.analysis.judge.verdict.second_opinion import another
 from opbridge.analysis.judge.verdict.verdict_from_runs import at_published_sizes
 from opbridge.analysis.judge.verdict.work import by_policy
-from opbridge.base.errors import InputError, OpbridgeError, ToolchainError, UnsupportedError
+from opbridge.base.errors import InputError, OpbridgeError, ToolchainError, UnsupportedError, for_users
 from opbridge.base.remove_folder import remove_tree
-from opbridge.base.tracebacks import for_users
 from opbridge.verify.check.forked_processes import Forks
 
 _OF_REFERENCE, _OF_ANSWER = "reference", "answer"
 """Names of the working folders."""
 
 
-@for_users(OpbridgeError)
+@for_users
 def judge(
     reference: str | os.PathLike[str],
     answer: str | os.PathLike[str],

@@ -14,7 +14,7 @@ from types import CodeType, FrameType
 from typing import Any
 
 from opbridge.analysis.judge.answer.native_imports import check_imports
-from opbridge.analysis.judge.judgement import Reason
+from opbridge.analysis.judge.judgement import TO_COMPUTE, Reason
 
 _GUARDED = (
     *("builtins", "time", "random", "math", "os", "inspect", "sys", "gc", "json", "pickle"),
@@ -29,7 +29,6 @@ _GUARDED = (
     ),
 )
 _OWN = ("opbridge.analysis.judge", "opbridge.verify.check")
-_TO_COMPUTE = "compute from the arguments alone"
 _OPBRIDGE = str(Path(__file__).parents[3])
 _EVENTS = {
     "open": "file",
@@ -50,7 +49,7 @@ _EVENTS = {
 
 _LOADING = {"import": 1, "ctypes.dlopen": 0}
 """The events before a native library is loaded, and which argument is its path."""
-_SYSTEM = ("/usr/", "/lib")
+_SYSTEM = ("/usr", "/lib", "/lib32", "/lib64", "/libx32")
 """The folders of the system, which no answer can write to."""
 
 
@@ -62,7 +61,7 @@ class Watch:
         self._folder = os.path.join(folder, "")
         self._allowed = (folder, *allowed)
         self._may_find_by_name = may_find_by_name
-        self._installed = (sys.prefix, sys.base_prefix, _OPBRIDGE, *_SYSTEM)
+        self._installed = tuple(f"{place}{os.sep}" for place in (sys.prefix, sys.base_prefix, _OPBRIDGE, *_SYSTEM))
         self._before = dict(_functions())
         self._seen: dict[str, Reason] = {}
         sys.addaudithook(self._heard)
@@ -95,7 +94,7 @@ class Watch:
         if kind == "file" and os.path.abspath(what).startswith(self._allowed):
             return
         text = f"it opens {what}" if kind == "file" else f"it reaches out by {event}"
-        self._seen.setdefault(f"{event}{what}", Reason(kind, text, _TO_COMPUTE, place))
+        self._seen.setdefault(f"{event}{what}", Reason(kind, text, TO_COMPUTE, place))
 
     def _check_library(self, event: str, arguments: tuple[Any, ...]) -> None:
         """Raise RefusedCodeError before a library of the answer is loaded that may not be."""
